@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// echoCatalog is a registry with one tool that answers with its argument.
+// echoCatalog returns a registry with one tool that returns its argument.
 func echoCatalog(t testing.TB, schema string) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
@@ -30,7 +30,7 @@ func echoCatalog(t testing.TB, schema string) *registry.Registry {
 	return r
 }
 
-// BenchmarkHandle measures this package's part of a request: parsed message in, response out.
+// BenchmarkHandle measures this package's part of a request, from parsed message to response.
 func BenchmarkHandle(b *testing.B) {
 	const typed = `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`
 	const call = `"method":"tools/call","params":{"name":"echo-echo","arguments":{"text":"hello"}`
@@ -54,7 +54,7 @@ func BenchmarkHandle(b *testing.B) {
 	}
 }
 
-// benchConn is a conn with a legacy session, and a parsed message for it.
+// benchConn returns a Conn with a legacy session, and a parsed message for it.
 func benchConn(b testing.TB, schema, message string) (*Conn, jsonrpc.Message) {
 	s := NewServer(echoCatalog(b, schema), nil)
 	c := s.Connect(ConnOptions{})

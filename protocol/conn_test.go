@@ -20,8 +20,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// blockingCatalog is a registry with the tool b-wait, which ends when its context does or when
-// release is closed, and counts in running how many calls there are.
+// blockingCatalog returns a registry with the tool b-wait, which ends with its context or when release is closed.
+// running counts its calls.
 func blockingCatalog(t testing.TB, release <-chan struct{}, running *atomic.Int32) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
@@ -48,7 +48,7 @@ func callMessage(id any, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"_meta":{%s}}}`, raw, name, modernMeta)
 }
 
-// What a transport needs beside the body.
+// TestResponse checks the fields of Response for transports.
 func TestResponse(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})
@@ -87,7 +87,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// A guest's -32601 is not the method's: HTTP must not show it as 404.
+// A guest's -32601 does not mean an unknown method, so HTTP must not show it as 404.
 func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})
@@ -98,7 +98,7 @@ func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
 	}
 }
 
-// A guest's JSON-RPC error is cleaned and bounded as its answers are, also one that says what the client should declare.
+// A guest's JSON-RPC error is cleaned and limited like an answer, including one for missing capabilities.
 func TestResponse_GuestErrorIsPlain(t *testing.T) {
 	const hidden = "\x1b[2J\u202e\u200b\U000e0041"
 	long := strings.Repeat("long ", 100_000)
@@ -143,7 +143,7 @@ func TestResponse_GuestErrorIsPlain(t *testing.T) {
 	}
 }
 
-// A call that has not begun for want of room is an error that says when to send it again, for a tool as for all else.
+// A call not started for lack of capacity fails with a retry delay, for tools and all other methods.
 func TestResponse_Busy(t *testing.T) {
 	busy := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls", Err: &runtime.BusyError{After: 2500 * time.Millisecond}}
@@ -197,7 +197,7 @@ func TestConn_MaxInFlight(t *testing.T) {
 	})
 }
 
-// Close returns when nothing runs any more, and then nothing starts.
+// After Close no request runs, and none is started.
 func TestConn_Close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
@@ -215,7 +215,7 @@ func TestConn_Close(t *testing.T) {
 		if body != nil {
 			t.Errorf("a call that Close cancelled answered %s", body)
 		}
-		c.Close() // again
+		c.Close() // Close is idempotent
 		if len(s.conns) != 0 {
 			t.Errorf("the server remembers %d conns", len(s.conns))
 		}
@@ -266,7 +266,7 @@ func TestServer_CloseInTime(t *testing.T) {
 	})
 }
 
-// The deadline of the transport's context is a failure; its cancellation is the client's.
+// The deadline of the transport's context is a failure; its cancellation counts as the client's.
 func TestHandle_Context(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
@@ -287,7 +287,7 @@ func TestHandle_Context(t *testing.T) {
 	})
 }
 
-// Many clients, ids and cancellations at once: every call ends, and none is answered twice.
+// With many concurrent clients, ids and cancellations, every call ends and none is answered twice.
 func TestConn_Hammer(t *testing.T) {
 	release := make(chan struct{})
 	close(release)
@@ -325,7 +325,7 @@ func TestConn_Hammer(t *testing.T) {
 	}
 }
 
-// Whoever runs the host is told how the clients call themselves, in both eras, once for each connection and name.
+// Options.Met receives the client name in both eras, once per connection and name.
 func TestOptions_met(t *testing.T) {
 	var names []string
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), &Options{Met: func(name string) { names = append(names, name) }})

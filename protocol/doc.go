@@ -15,8 +15,8 @@
 // and error codes are checked before anything is sent.
 //
 // Single aspects are in packages below this one: era and result form (era), lists (listing), plugin output (answer),
-// failures (failure), messages before the result (stream), questions (ask) and suspended calls (resume, parked), tasks
-// (task, task/runner), subscriptions (subscription), per-call options of the client (wish), idempotency keys (once),
+// failures (failure), messages before the result (notify), questions (inputrequest) and suspended calls (resume, parked), tasks
+// (task, task/runner), subscriptions (subscription), per-call options of the client (wish), idempotency keys (idempotency),
 // sessions (session) and server capabilities (greeting). This package routes requests through them, one file per method:
 //
 //	conn.go        the state of a connection and its requests in flight

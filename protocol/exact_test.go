@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// foldingGuest is what a plugin reads that decodes its request with encoding/json, which does not look at case.
+// foldingGuest is the request as decoded by a plugin with encoding/json, which ignores case.
 type foldingGuest struct {
 	Name, URI string
 	Arguments json.RawMessage
@@ -37,8 +37,8 @@ func readFolding(params []byte) (g foldingGuest, err error) {
 	return g, err
 }
 
-// TestRequest_oneKeyIsOneKey: whatever else a client writes beside the members of a method, a plugin that folds the case
-// of keys, or ends them at a NUL, reads what the host has checked, or is not called.
+// TestRequest_oneKeyIsOneKey adds members that resemble those of a method. A plugin that folds the case of keys, or
+// ends them at a NUL, must read the values checked by the host, or the request must be refused.
 func TestRequest_oneKeyIsOneKey(t *testing.T) {
 	var told json.RawMessage
 	catalog := newCatalog(t, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -98,7 +98,7 @@ func TestRequest_oneKeyIsOneKey(t *testing.T) {
 	}
 }
 
-// disturbed is an object with members beside its own, in it or in an object in it, that some reader takes for its own.
+// disturbed adds members to an object, or to one inside it, that some parsers take for its own.
 func disturbed(random *rand.Rand, raw json.RawMessage) json.RawMessage {
 	o, _ := jsonraw.ParseObject(raw)
 	if at := random.IntN(len(o)); jsonraw.IsObject(o[at].Value) && o[at].Key != "_meta" && random.IntN(2) == 0 && len(o[at].Value) > 2 {
@@ -118,7 +118,7 @@ func disturbed(random *rand.Rand, raw json.RawMessage) json.RawMessage {
 	return o.Append(nil)
 }
 
-// respelt is a key as another one that some reader takes for it.
+// respelt returns a variant of a key that some parsers take for it.
 func respelt(random *rand.Rand, key string) string {
 	if random.IntN(4) == 0 {
 		return key + "\x00" + []string{"", "x"}[random.IntN(2)]
@@ -131,7 +131,7 @@ func respelt(random *rand.Rand, key string) string {
 	}, key[:len(key)-1]) + strings.ToUpper(key[len(key)-1:])
 }
 
-// TestRequest_oneKeyIsOneKey_says: the refusals name the member.
+// TestRequest_oneKeyIsOneKey_says checks that the error names the member.
 func TestRequest_oneKeyIsOneKey_says(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})

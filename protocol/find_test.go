@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// lateCatalog has its tool from the moment that late is over.
+// lateCatalog has its tool only after late.
 type lateCatalog struct {
 	*registry.Registry
 	late time.Duration
@@ -26,7 +26,7 @@ func (c *lateCatalog) Ready(ctx context.Context) error {
 	}
 }
 
-// A client that knows a tool from before calls it while its plugin is still being loaded.
+// A client with a cached list calls a tool while its plugin is still loading.
 func TestFind_waitsForPluginsThatAreLoading(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// checkBody holds what every response must be: one line of JSON, the same id, a result or an error.
+// checkBody checks the invariants of every response: one line of JSON, the same id, a result or an error.
 func checkBody(t *testing.T, id json.RawMessage, r Response) {
 	t.Helper()
 	if r.Body == nil {
@@ -28,7 +28,7 @@ func checkBody(t *testing.T, id json.RawMessage, r Response) {
 	}
 }
 
-// FuzzHandle: whatever a client sends is answered properly or not at all.
+// FuzzHandle checks that every message gets a valid response or none.
 func FuzzHandle(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -44,7 +44,7 @@ func FuzzHandle(f *testing.F) {
 	s := NewServer(newCatalog(f, (&player{}).obey), nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bytes.Contains(data, []byte("notify")) || bytes.Contains(data, []byte("wait")) || bytes.Contains(data, []byte("fail")) {
-			return // what the plugin of these tests would obey
+			return // directives to the plugin of these tests
 		}
 		c := s.Connect(ConnOptions{})
 		defer c.Close()
@@ -63,7 +63,7 @@ func FuzzHandle(f *testing.F) {
 	})
 }
 
-// FuzzResult: whatever a plugin answers leaves as a proper response to a proper client.
+// FuzzResult checks that every plugin answer gives a valid response to a valid client.
 func FuzzResult(f *testing.F) {
 	for _, s := range []string{
 		`{"content":[{"type":"text","text":"a"}]}`, `{"content":[],"_meta":{"dev.mcp/x":1}}`, `{"structuredContent":[1]}`, `{"structuredContent":"\ud800"}`,

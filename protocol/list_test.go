@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Following the cursors gives each entry once, in order, whatever the page size.
+// The pages together have each entry once, in order, for every page size.
 func TestList_Pages(t *testing.T) {
 	catalog := newCatalog(t, nil)
 	var names []string
@@ -47,7 +47,7 @@ func TestList_Pages(t *testing.T) {
 	}
 }
 
-// A list costs the request and one allocation for the response.
+// A list costs only the request and one allocation for the response.
 func TestList_Allocations(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	c := s.Connect(ConnOptions{})
@@ -92,7 +92,7 @@ func TestServer_HeaderParams(t *testing.T) {
 	}
 }
 
-// What a plugin declares reaches both eras as it was, but for reserved keys.
+// Definitions reach both eras unchanged, except for reserved keys.
 func TestDefinitions_Survive(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	v := s.current()

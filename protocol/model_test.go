@@ -23,14 +23,14 @@ var (
 	modelRuns = flag.Uint64("model.n", 1000, "how many schedules the model test runs")
 )
 
-// Whatever goes wrong, each request that changes something leaves once at most for a call, each that arrived is named by
-// the call's last word, and files and keys last together or not at all. A schedule is a random program among random
-// faults; one that fails is run again with -run TestModel -model.seed N -model.n 1.
+// TestModel checks three invariants under faults: each mutating request is sent at most once per call, each request
+// that arrived is named in the call's last answer, and files and keys are committed atomically. A schedule is a
+// random program with random faults. To repeat a failed one, use -run TestModel -model.seed N -model.n 1.
 func TestModel(t *testing.T) {
 	var total tally
 	var next atomic.Uint64
 	var work sync.WaitGroup
-	for range min(*modelRuns, 2*uint64(goruntime.GOMAXPROCS(0))) { // each waits for its store and its server at times
+	for range min(*modelRuns, 2*uint64(goruntime.GOMAXPROCS(0))) { // more than processors, as each waits for its store and server at times
 		work.Go(func() {
 			w := newWorld(t)
 			for !t.Failed() {
@@ -49,7 +49,7 @@ func TestModel(t *testing.T) {
 	total.print(fmt.Sprintf("model of at most once, seeds %d to %d", *modelSeed, *modelSeed+*modelRuns-1))
 }
 
-// print prints the closing table.
+// print prints the final table.
 func (t *tally) print(title string) {
 	fmt.Println(title)
 	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
@@ -65,7 +65,7 @@ func (w *world) run(seed uint64, total *tally) {
 	w.conclude(s, total, s.call)
 }
 
-// conclude runs what is left of a schedule and looks at what came of it.
+// conclude completes a schedule and checks the invariants.
 func (w *world) conclude(s *schedule, total *tally, call func()) {
 	call()
 	w.current.Store(nil)
@@ -94,7 +94,7 @@ func (w *world) conclude(s *schedule, total *tally, call func()) {
 	}
 }
 
-// doubled are the requests that arrived more than once.
+// doubled returns the requests that arrived more than once.
 func (s *schedule) doubled() (all []string) {
 	for id, n := range s.arrived {
 		if n > 1 {
@@ -104,10 +104,10 @@ func (s *schedule) doubled() (all []string) {
 	return all
 }
 
-// unsaid are the requests that arrived and that the last word of the call does not name.
+// unsaid returns the requests that arrived and are not named in the call's last answer.
 func (s *schedule) unsaid() (all []string) {
 	if s.final == "" || strings.Contains(s.final, "requestState was used already") {
-		return nil // which says that the call was made, and is over
+		return nil // the answer says that the call was made and is over
 	}
 	for id := range s.arrived {
 		if !word(s.final, id) {
@@ -117,13 +117,13 @@ func (s *schedule) unsaid() (all []string) {
 	return all
 }
 
-// word reports whether a text has a word.
+// word reports whether a text contains a word.
 func word(text, want string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }), want)
 }
 
-// torn are the changes of files and keys that are there while others are not, or there more than once. What a call
-// that failed was to write is not there.
+// torn returns changes of files and keys that violate atomicity: those present while others are missing, or present
+// twice. No change of a failed call may be present.
 func (s *schedule) torn() (all []string) {
 	var there, missing []string
 	s.expected(s.steps, "p", func(one step, plugin string) {
@@ -148,7 +148,7 @@ func (s *schedule) torn() (all []string) {
 	return all
 }
 
-// expected calls f for each step that writes what lasts with the call.
+// expected calls f for each step whose change is committed with the call.
 func (s *schedule) expected(list []step, plugin string, f func(step, string)) {
 	for _, one := range list {
 		if one.Op == opNo || one.Op == opTrap {
@@ -160,7 +160,7 @@ func (s *schedule) expected(list []step, plugin string, f func(step, string)) {
 		case opKey, opCount, opWrite, opAppend, opRemove, opMove:
 			f(one, plugin)
 		case opDirect:
-			if plugin == "p" { // which may be run again, and so writes nothing in place
+			if plugin == "p" { // it may be replayed, and so writes nothing directly
 				f(one, plugin)
 			} else if n := s.there(one, plugin); n > 1 {
 				f(one, plugin)
@@ -175,7 +175,7 @@ func (s *schedule) expected(list []step, plugin string, f func(step, string)) {
 	}
 }
 
-// there is how often the change of a step was made.
+// there counts how often the change of a step is present.
 func (s *schedule) there(one step, plugin string) int {
 	folder := "files"
 	switch one.Op {
@@ -199,7 +199,7 @@ func (s *schedule) there(one step, plugin string) int {
 	case opRemove, opMove:
 		moved, _ := os.ReadFile(path + "-moved")
 		if one.Op == opMove && (err == nil) == (string(moved) == "0") {
-			return 2 // at both places, or at none
+			return 2 // in both places, or in neither
 		}
 		if err != nil {
 			return 1

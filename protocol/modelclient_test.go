@@ -19,10 +19,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// fault is something that goes wrong at one event.
+// fault is a failure injected at one event.
 type fault string
 
-// The faults. Those of the network happen at a request, the others at any step that a crash would leave behind.
+// Network faults occur at a request, the others at any durable step.
 const (
 	cutBefore fault = "connection cut before the request is read"
 	cutIn     fault = "connection cut in the answer"
@@ -37,7 +37,8 @@ const (
 	repeats   fault = "the same request again after its answer"
 )
 
-// schedule is one call of one program, by a client that goes on until it has an answer or cannot ask for one, among faults.
+// schedule is one call of one program under faults, by a client that retries until it has a final answer or cannot
+// retry.
 type schedule struct {
 	w     *world
 	seed  uint64
@@ -46,24 +47,24 @@ type schedule struct {
 	who   string
 	steps []step
 	tool  string
-	key   string // idempotency key; empty is none
+	key   string // idempotency key, or ""
 
 	mu       sync.Mutex
-	atStep   map[int]fault // by number of the step
-	atSent   map[int]fault // by number of the request
+	atStep   map[int]fault // by step number
+	atSent   map[int]fault // by request number
 	steps_   int
 	sent     int
 	arrived  map[string]int
 	cancels  []context.CancelFunc
 	happened map[fault]int
 	ids      int
-	odd      fault // of the file system, at the landing
+	odd      fault // file system fault during the commit
 
-	heard []string // what the client was told
-	final string   // its last word; empty if it cannot have any
+	heard []string // answers received by the client
+	final string   // final answer; "" if none is possible
 }
 
-// newSchedule draws one.
+// newSchedule generates the schedule of a seed.
 func newSchedule(w *world, seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	s := &schedule{w: w, seed: seed, rng: rng, dir: fmt.Sprintf("s%d", seed), who: fmt.Sprintf("stdio:%d", seed), tool: "p-run",
@@ -84,13 +85,13 @@ func newSchedule(w *world, seed uint64) *schedule {
 	switch n := rng.IntN(12); {
 	case n < 2:
 		s.odd = linkless
-	case n == 2 && s.key == "" && len(s.atStep)+len(s.atSent) == 0: // a later run would meet the folder from the start
+	case n == 2 && s.key == "" && len(s.atStep)+len(s.atSent) == 0: // a later run would see the fault of the folder from its start
 		s.odd = inTheWay
 	}
 	return s
 }
 
-// prepare makes the files that a step changes.
+// prepare creates the files that a step changes.
 func (s *schedule) prepare(one step) {
 	folder := "files"
 	switch one.Op {
@@ -110,17 +111,17 @@ func (s *schedule) prepare(one step) {
 	}
 }
 
-// note counts a fault that happened; s.mu is held.
+// note counts an injected fault; s.mu is held.
 func (s *schedule) note(f fault) { s.happened[f]++ }
 
-// drawn counts a fault of the client's.
+// drawn counts an injected fault of the client.
 func (s *schedule) drawn(f fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note(f)
 }
 
-// event is a step that lasts; true kills the host.
+// event is called at a durable step. It returns true to kill the host.
 func (s *schedule) event(h *host, step string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *schedule) event(h *host, step string) bool {
 	return true
 }
 
-// interfere does what is odd about the file system.
+// interfere injects the file system fault.
 func (s *schedule) interfere(at string) {
 	dir := filepath.Join(s.w.dir, "files", s.dir)
 	switch {
@@ -158,18 +159,18 @@ func (s *schedule) interfere(at string) {
 	}
 }
 
-// leave is the client going away; s.mu is held.
+// leave disconnects the client; s.mu is held.
 func (s *schedule) leave() {
 	for _, cancel := range s.cancels {
 		cancel()
 	}
 }
 
-// serve is the server on the network.
+// serve is the HTTP server of the test.
 func (s *schedule) serve(from *host, w http.ResponseWriter, r *http.Request) {
 	dir, id := path.Split(r.URL.Path)
 	if path.Base(dir) != s.dir {
-		panic(http.ErrAbortHandler) // of a call that went on after its schedule
+		panic(http.ErrAbortHandler) // from a call that outlived its schedule
 	}
 	s.mu.Lock()
 	s.sent++
@@ -200,7 +201,7 @@ func (s *schedule) serve(from *host, w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("ok"))
 }
 
-// reply is what a client is told; lost if it is not.
+// reply is an answer for the client; lost means not delivered.
 type reply struct {
 	lost bool
 	body json.RawMessage
@@ -246,13 +247,13 @@ func (s *schedule) send(h *host, method, params string) reply {
 	return r
 }
 
-// pick is a host that lives.
+// pick returns a live host.
 func (s *schedule) pick() *host {
 	s.w.reap()
 	return s.w.all()[s.rng.IntN(2)]
 }
 
-// params are those of the call.
+// params returns the params of the call.
 func (s *schedule) params() string {
 	steps, err := json.Marshal(s.steps)
 	if err != nil {
@@ -261,22 +262,22 @@ func (s *schedule) params() string {
 	return fmt.Sprintf(`"name":%q,"arguments":{"dir":%q,"steps":%s}`, s.tool, s.dir, steps)
 }
 
-// call makes the call until there is a last word.
+// call runs the call until its final answer.
 func (s *schedule) call() { s.goOn(s.ask(s.params(), s.key != "")) }
 
-// goOn makes the call until there is a last word, from what it was answered first.
+// goOn continues the call from an answer until the final one.
 func (s *schedule) goOn(r reply) {
 	base, more := s.params(), ""
 	for range 60 {
 		text := string(r.body)
 		switch {
 		case r.lost && s.key == "" && more == "":
-			return // a client that cannot ask again
+			return // the client cannot retry
 		case r.lost, strings.Contains(text, "is running"):
 		case r.is("input_required"):
 			more = s.answers(r.body)
 			if s.key != "" && s.rng.IntN(8) == 0 {
-				more = "" // it has lost the questions
+				more = "" // the questions are lost
 			}
 		case r.is("task"):
 			s.follow(r.body)
@@ -291,7 +292,7 @@ func (s *schedule) goOn(r reply) {
 	s.w.t.Errorf("seed %d: there is no end of it:\n%s", s.seed, strings.Join(s.heard, "\n"))
 }
 
-// ask sends the call, sometimes twice at once where it may be sent again.
+// ask sends the call, sometimes twice concurrently if repetition is allowed.
 func (s *schedule) ask(params string, may bool) reply {
 	if !may || s.odd == inTheWay || s.rng.IntN(6) > 0 {
 		return s.send(s.pick(), "tools/call", params)
@@ -318,7 +319,7 @@ func (s *schedule) ask(params string, may bool) reply {
 	return both[0]
 }
 
-// answers are those to the questions of a result, with its state.
+// answers returns the answers to the questions of a result, with its state.
 func (s *schedule) answers(body json.RawMessage) string {
 	state, _ := jsonraw.String(jsonraw.Get(body, "result", "requestState"))
 	return fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, s.responses(jsonraw.Get(body, "result", "inputRequests")))
@@ -337,7 +338,7 @@ func (s *schedule) responses(requests json.RawMessage) string {
 	return string(o.Append(nil))
 }
 
-// again sends what had an answer once more, where that may be, and nothing happens.
+// again repeats an answered call where allowed, which must have no effect.
 func (s *schedule) again(params string) {
 	if s.odd == inTheWay || s.key == "" && !strings.Contains(params, "requestState") || s.rng.IntN(4) > 0 {
 		return
@@ -348,14 +349,14 @@ func (s *schedule) again(params string) {
 	}
 }
 
-// unhear forgets what was heard last.
+// unhear drops the last answer.
 func (s *schedule) unhear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = s.heard[:len(s.heard)-1]
 }
 
-// follow waits for a task, and answers what it asks.
+// follow polls a task and answers its questions.
 func (s *schedule) follow(body json.RawMessage) {
 	id, _ := jsonraw.String(jsonraw.Get(body, "result", "taskId"))
 	about := fmt.Sprintf(`"taskId":%q`, id)

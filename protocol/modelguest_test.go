@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// step is one thing that a program does. Its name is that of what it changes, and of no other step.
+// step is one operation of a program. Its unique name is also the name of the object it changes.
 type step struct {
 	Op string `json:"op"`
 	ID string `json:"id"`
@@ -25,24 +25,24 @@ type step struct {
 
 // The steps of a program.
 const (
-	opGet    = "get"    // a request that changes nothing
-	opPost   = "post"   // one that does
-	opAsked  = "asked"  // one that a person confirms
-	opKey    = "key"    // keeps a key
-	opCount  = "count"  // counts in a key that it reads before
-	opWrite  = "write"  // makes a file
-	opAppend = "append" // appends to one that is there
-	opRemove = "remove" // removes one that is there
-	opMove   = "move"   // moves one that is there
-	opDirect = "direct" // appends to one that is written in place
+	opGet    = "get"    // safe request
+	opPost   = "post"   // mutating request
+	opAsked  = "asked"  // request that needs confirmation
+	opKey    = "key"    // stores a key
+	opCount  = "count"  // increments a counter in a key
+	opWrite  = "write"  // creates a file
+	opAppend = "append" // appends to an existing file
+	opRemove = "remove" // removes an existing file
+	opMove   = "move"   // moves an existing file
+	opDirect = "direct" // appends to an existing file in a direct mount
 	opAsk    = "ask"    // asks the client
-	opRound  = "round"  // several requests at once
+	opRound  = "round"  // several concurrent requests
 	opCall   = "call"   // has another plugin run a program
-	opNo     = "no"     // the tool says no, here
-	opTrap   = "trap"   // the guest traps, here
+	opNo     = "no"     // the tool fails here
+	opTrap   = "trap"   // the guest traps here
 )
 
-// program draws the steps of one call.
+// program generates the steps of one call.
 func program(rng *rand.Rand, prefix string, depth int) []step {
 	ops := []string{opGet, opPost, opPost, opKey, opCount, opWrite, opAppend, opRemove, opMove, opDirect}
 	if depth == 0 {
@@ -68,7 +68,7 @@ func program(rng *rand.Rand, prefix string, depth int) []step {
 	return list
 }
 
-// each calls f for each step, those within others included.
+// each calls f for each step, including nested ones.
 func each(list []step, f func(step)) {
 	for _, s := range list {
 		f(s)
@@ -76,7 +76,7 @@ func each(list []step, f func(step)) {
 	}
 }
 
-// guest is a plugin that runs the program of its arguments. Its answer says what came of each step.
+// guest implements a plugin that runs the program in its arguments. Its answer has the outcome of each step.
 func (h *host) guest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	arguments := jsonraw.Get(params, "arguments")
 	var list []step
@@ -97,7 +97,7 @@ func (h *host) guest(ctx context.Context, method string, params json.RawMessage)
 type guest struct {
 	host *host
 	gate runtime.Gate
-	dir  string // of this schedule, in each of the folders
+	dir  string // of this schedule, within each mount
 	said []string
 	open []io.ReadCloser
 }
@@ -141,7 +141,7 @@ func (g *guest) do(ctx context.Context, s step) (string, error) {
 	return g.answer(raw), err
 }
 
-// question is a step as it is asked of the gate.
+// question returns a step as a question to the gate.
 func (g *guest) question(s step) runtime.Question {
 	up := g.host.world.up.URL
 	request := func(method, path string) runtime.Question {
@@ -164,7 +164,7 @@ func (g *guest) question(s step) runtime.Question {
 		`{"message":%q,"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, s.ID)}
 }
 
-// round asks for several things at once.
+// round asks several questions at once.
 func (g *guest) round(ctx context.Context, of []step) (string, error) {
 	var list []runtime.Question
 	for _, s := range of {
@@ -185,7 +185,7 @@ func (g *guest) round(ctx context.Context, of []step) (string, error) {
 	return "[" + strings.Join(text, " ") + "]", nil
 }
 
-// answer is an answer in a word, with the body of a response.
+// answer summarizes an answer in one word, with the body of a response.
 func (g *guest) answer(raw json.RawMessage) string {
 	if jsonraw.Get(raw, "status") == nil {
 		if content := jsonraw.Get(raw, "content"); content != nil {
@@ -208,25 +208,25 @@ func (g *guest) answer(raw json.RawMessage) string {
 	return string(text)
 }
 
-// count adds one to a key that it reads before.
+// count increments a counter in a key.
 func (g *guest) count(ctx context.Context, id string) (string, error) {
 	raw, err := g.gate.Ask(ctx, "kv/get", fmt.Appendf(nil, `{"key":%q}`, g.dir+"/"+id), g)
 	if err != nil {
 		return "", err
 	}
 	n := 0
-	_ = json.Unmarshal(jsonraw.Get(raw, "value"), &n) // null is none
+	_ = json.Unmarshal(jsonraw.Get(raw, "value"), &n) // null leaves zero
 	_, err = g.gate.Ask(ctx, "kv/set", fmt.Appendf(nil, `{"key":%q,"value":%d,"ifVersion":%s}`, g.dir+"/"+id, n+1, jsonraw.Get(raw, "version")), g)
 	return "ok", err
 }
 
-// Open takes a stream.
+// Open discards a stream.
 func (g *guest) Open(r io.ReadCloser) (uint32, error) {
 	g.open = append(g.open, r)
 	return uint32(len(g.open) - 1), nil
 }
 
-// Take gives none: bodies are texts.
+// Take returns no stream, as all bodies are text.
 func (g *guest) Take(uint32) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(nil)), 0, errors.New("no such stream")
 }
@@ -254,7 +254,7 @@ func (g *guest) file(s step) (string, error) {
 	return "ok", nil
 }
 
-// put appends a letter to a file, which is made if it is to be new.
+// put appends a letter to a file, created if create is set.
 func put(tree wasi.Tree, path string, create bool) wasi.Errno {
 	f, e := tree.Open(path, wasi.OpenOptions{Read: true, Write: true, Create: create, Exclusive: create})
 	if e != wasi.ESUCCESS {

@@ -13,11 +13,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/sealed"
 )
 
-// modelChild is how the process is told its part that TestModel_killed kills: folder, address and keys of the world, the
-// schedule and the step.
+// modelChild is the environment variable with the parameters of the process killed by TestModel_killed: folder,
+// address and keys of the world, the seed and the step.
 const modelChild = "SALLYPORT_MODEL_CHILD"
 
-// TestMain is that process where it is told so.
+// TestMain runs child if modelChild is set.
 func TestMain(m *testing.M) {
 	if part := strings.Fields(os.Getenv(modelChild)); len(part) == 5 {
 		child(part)
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child makes the call of a schedule once, as the only host of its process, and is killed at a step. What it is answered
-// before goes to its output.
+// child makes the call of a schedule once, as the only host of its process, and is killed at a step. It prints the
+// answers received before.
 func child(part []string) {
 	keys, err := sealed.NewKeys([]byte(part[2]))
 	seed, _ := strconv.ParseUint(part[3], 10, 64)
@@ -53,14 +53,14 @@ func child(part []string) {
 	}
 }
 
-// complaints is the test of a process that has none.
+// complaints is a testing.TB for a process without a test.
 type complaints struct{ testing.TB }
 
 func (complaints) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (complaints) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
 
-// The same with a process of its own, which is killed in truth; the client goes on at a host that starts then, and at
-// one that lived.
+// TestModel_killed runs schedules in a separate process that is really killed. The client continues with a host
+// started afterwards, and with one that kept running.
 func TestModel_killed(t *testing.T) {
 	w := newWorld(t)
 	var total tally
@@ -76,7 +76,7 @@ func TestModel_killed(t *testing.T) {
 	total.print("model of at most once, with processes that are killed")
 }
 
-// killed has the process make the call; what it was answered before it was killed.
+// killed runs the call in the process, and returns its answer before it was killed.
 func (s *schedule) killed(t *testing.T, step int) reply {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %d %d", modelChild, s.w.dir, s.w.up.URL, s.w.secret, s.seed, step))
@@ -95,7 +95,7 @@ func (s *schedule) killed(t *testing.T, step int) reply {
 	} else if err != nil {
 		s.drawn(killStep)
 	}
-	s.w.all()[0].dead.Store(true) // the next start recovers what the process left behind
+	s.w.all()[0].dead.Store(true) // the next start recovers the state left by the process
 	s.heard = append(s.heard, "a process that is killed: "+line)
 	return reply{lost: line == "", body: []byte(strings.TrimSpace(line))}
 }

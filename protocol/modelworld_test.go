@@ -23,13 +23,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// world is one state folder with two hosts on it, the files that plugins write, and a server on the network that counts
-// what arrives. Schedules run in it one after the other.
+// world is one state folder with two hosts, the files written by plugins, and an HTTP server that counts requests.
+// It runs one schedule at a time.
 type world struct {
 	t      testing.TB
 	dir    string
 	keys   *sealed.Keys
-	secret string // that they are made of
+	secret string // source of the keys
 	up     *httptest.Server
 	mu     sync.Mutex
 	hosts  [2]*host
@@ -38,7 +38,7 @@ type world struct {
 	opened  int
 }
 
-// newWorld makes a world, in memory where the system has a file system there: crashes are of processes.
+// newWorld creates a world, in memory where the system offers it, as only processes crash.
 func newWorld(t testing.TB) *world {
 	dir, err := os.MkdirTemp("/dev/shm", "sallyport-model-")
 	if err != nil {
@@ -70,19 +70,19 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// host is one process, as far as one can die within a test: from its death on nothing that it does lasts or leaves.
+// host is a simulated process. After its death none of its operations has an effect.
 type host struct {
 	world    *world
 	name     string
 	dead     atomic.Bool
-	die      func() // where it dies in truth
+	die      func() // kills the real process
 	store    *store.Store
 	gates    *hostfuncs.Host
 	registry *registry.Registry
 	server   *protocol.Server
 }
 
-// died is the panic of what a host does after its death.
+// died is the panic of an operation after the host's death.
 type died struct{}
 
 var errDied = errors.New("the host is dead")
@@ -124,7 +124,7 @@ func (w *world) open() *host {
 	return h
 }
 
-// grants are the lines of a plugin. The one that is called by the other asks nobody.
+// grants returns the grants of a plugin. The called plugin has none that ask.
 func (w *world) grants(name string) *grant.Set {
 	lines := []string{
 		"kv: 1MiB", "fs: write " + w.dir + "/files/**", "fs: write " + w.dir + "/direct/** {mode: direct}",
@@ -144,7 +144,7 @@ func (w *world) grants(name string) *grant.Set {
 	return s
 }
 
-// reached is a step of the host that a crash would leave behind.
+// reached is called at each durable step of the host.
 func (h *host) reached(step string) error {
 	if h.dead.Load() {
 		return errDied
@@ -167,7 +167,7 @@ func (h *host) close() {
 	_ = h.store.Close()
 }
 
-// reap starts hosts in the place of those that died.
+// reap replaces dead hosts by new ones.
 func (w *world) reap() {
 	for i, h := range w.all() {
 		if h.dead.Load() {
@@ -180,14 +180,14 @@ func (w *world) reap() {
 	}
 }
 
-// all are the hosts.
+// all returns the hosts.
 func (w *world) all() [2]*host {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.hosts
 }
 
-// serve is the server on the network. A request of a host that has died was never sent.
+// serve is the HTTP server. Requests of dead hosts do not count as sent.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	var from *host
 	for _, h := range w.all() {
@@ -197,7 +197,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 	s := w.current.Load()
 	if from == nil && s != nil && strings.HasPrefix(r.UserAgent(), "host-") && !strings.HasPrefix(r.UserAgent(), fmt.Sprintf("host-%d-", os.Getpid())) {
-		from = &host{name: r.UserAgent()} // of another process
+		from = &host{name: r.UserAgent()} // from another process
 	}
 	if from == nil || from.dead.Load() || s == nil {
 		panic(http.ErrAbortHandler)
@@ -205,7 +205,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	s.serve(from, rw, r)
 }
 
-// tally is the closing table.
+// tally counts events for the final table.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int

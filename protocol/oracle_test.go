@@ -76,7 +76,7 @@ func (l *link) Close() error {
 	return nil
 }
 
-// heard is what the SDK's client was told beside results.
+// heard are the notifications received by the SDK's client.
 type heard struct {
 	progress chan *mcp.ProgressNotificationParams
 	logs     chan *mcp.LoggingMessageParams
@@ -84,7 +84,7 @@ type heard struct {
 	updated  chan string
 }
 
-// sdkClient connects the official client to a server of ours, in the era of version.
+// sdkClient connects the official client to one of our servers, in the era of version.
 func sdkClient(t *testing.T, version string) (*mcp.ClientSession, *player, *heard) {
 	t.Helper()
 	p := &player{t: t}
@@ -120,7 +120,7 @@ func within[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// The official SDK's client understands what we say, in every version it knows.
+// TestOfficialClient uses the official SDK's client in every version it supports.
 func TestOfficialClient(t *testing.T) {
 	for _, version := range era.Versions() {
 		t.Run(version, func(t *testing.T) {
@@ -212,7 +212,7 @@ func sdkReads(t *testing.T, session *mcp.ClientSession) {
 	}
 }
 
-// sdkHears learns of changes: by subscriptions/listen in the modern era, in its session in the other.
+// sdkHears checks change notifications: by subscriptions/listen in the modern era, in the session otherwise.
 func sdkHears(t *testing.T, session *mcp.ClientSession, p *player, h *heard) {
 	const uri = "test://text"
 	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {

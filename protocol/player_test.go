@@ -66,18 +66,17 @@ func play(t *testing.T, script []byte) []byte {
 	return p.out.Bytes()
 }
 
-// said is how much the server has said, in bytes.
+// said returns the size of the server's output so far, in bytes.
 func (p *player) said() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.Len()
 }
 
-// subscriptionOf finds the subscription that a notification belongs to.
+// subscriptionOf matches the subscription id of a notification.
 var subscriptionOf = regexp.MustCompile(`"io\.modelcontextprotocol/subscriptionId":("[^"]*"|[0-9]+)`)
 
-// sort orders the messages since from: the responses first, then the notifications by subscription. Those of one
-// subscription keep their order.
+// sort orders the messages since from: responses first, then notifications by subscription, in order within each.
 func (p *player) sort(from int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +93,7 @@ func (p *player) sort(from int) {
 	p.out.WriteString(strings.Join(lines, ""))
 }
 
-// directive does what a line of a script asks of the conn.
+// directive executes a directive line of a script.
 func (p *player) directive(name string, args []string) {
 	switch name {
 	case "@connect":
@@ -123,7 +122,7 @@ func (p *player) directive(name string, args []string) {
 	}
 }
 
-// connection are the options that a script names.
+// connection returns the options given in a script.
 func (p *player) connection(args []string) ConnOptions {
 	o := ConnOptions{Notify: p.say}
 	for _, a := range args {
@@ -140,7 +139,7 @@ func (p *player) connection(args []string) ConnOptions {
 	return o
 }
 
-// arrange changes what the server offers, and what its plugin may do.
+// arrange changes the server's entries or the plugin's grants.
 func (p *player) arrange(name string, args []string) {
 	switch name {
 	case "@page_tool":
@@ -169,7 +168,7 @@ func (p *player) arrange(name string, args []string) {
 		p.configure()
 	case "@add":
 		addTools(p.t, p.catalog, p.obey, args[0], args[1:])
-		time.Sleep(time.Second) // the catalog tells of changes a little later
+		time.Sleep(time.Second) // the catalog reports changes with a delay
 	default:
 		p.t.Fatalf("unknown directive %s", name)
 	}
@@ -214,7 +213,7 @@ func (p *player) message(line string) {
 	p.say(p.conn.Handle(p.t.Context(), &m, p.say).Body)
 }
 
-// expand fills in what a line stands for.
+// expand replaces the placeholders in a line.
 func (p *player) expand(line string) string {
 	taskMeta := strings.Replace(askableMeta, `"roots":{}`, `"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}`, 1)
 	line = strings.NewReplacer("$M", modernMeta, "$CAPS", askableMeta, "$TASKS", taskMeta).Replace(line)
@@ -234,7 +233,7 @@ func (p *player) expand(line string) string {
 	})
 }
 
-// hideTasks writes the names of tasks in their place.
+// hideTasks replaces task IDs by placeholders.
 func (p *player) hideTasks(msg []byte) []byte {
 	for _, member := range taskID.FindAllSubmatch(msg, -1) {
 		if id := string(member[1]); !slices.Contains(p.tasks, id) {
@@ -247,7 +246,7 @@ func (p *player) hideTasks(msg []byte) []byte {
 	return msg
 }
 
-// hideStates writes the names of states in their place.
+// hideStates replaces states by placeholders.
 func (p *player) hideStates(msg []byte) []byte {
 	msg = p.hideTasks(msg)
 	return sealedState.ReplaceAllFunc(msg, func(member []byte) []byte {
@@ -267,7 +266,7 @@ var (
 	sealedState = regexp.MustCompile(`"requestState":"([^"]*)"`)
 )
 
-// say notes one message of the server.
+// say records one message of the server.
 func (p *player) say(msg []byte) {
 	if msg == nil {
 		return
@@ -281,7 +280,7 @@ func (p *player) say(msg []byte) {
 	p.out.WriteByte('\n')
 }
 
-// builtin is the catalog's own entry, whose words are not this package's affair.
+// builtin matches the catalog's own entry, which other packages test.
 var builtin = regexp.MustCompile(`{"uri":"sallyport://plugins"[^{}]*}`)
 
 const askableMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`

@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// newCatalog is a registry with the plugin t, which does what the _meta of a request says.
+// newCatalog returns a registry with the plugin t, which follows the directives in the _meta of a request.
 func newCatalog(t testing.TB, serve serving.Func) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
@@ -52,7 +52,7 @@ func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin str
 
 func textOf(s string) json.RawMessage { return jsonraw.AppendString(nil, s) }
 
-// obey is a plugin that does what its caller wrote into params._meta:
+// obey implements a plugin that follows the directives in params._meta:
 //
 //	"notify": [[method, params], …]  sends these first; ["through the gate", [method, params]] as a guest does
 //	"wait": milliseconds             then waits, or until it is cancelled
@@ -61,7 +61,7 @@ func textOf(s string) json.RawMessage { return jsonraw.AppendString(nil, s) }
 //	"replyText": string              answers with these bytes
 //	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
 //
-// Without any of these it says what it was asked.
+// Without directives it returns its request.
 func (p *player) obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	meta := jsonraw.Get(params, "_meta")
 	notes, _ := jsonraw.Elements(jsonraw.Get(meta, "notify"))
@@ -114,7 +114,7 @@ func (p *player) tell(ctx context.Context, meta, note json.RawMessage) {
 	}
 }
 
-// ask asks rounds as a dialect does.
+// ask asks rounds of questions, as an ABI would.
 func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessage) (json.RawMessage, error) {
 	var told []string
 	for _, raw := range rounds {
@@ -140,7 +140,7 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 	return said(method, json.RawMessage(`{"uri":"test://a","arguments":`+string(textOf(strings.Join(told, " / ")))+`}`)), nil
 }
 
-// client finds the request that has this _meta: a plugin of this process has no gate.
+// client finds the request with this _meta, as in-process plugins have no gate.
 func (p *player) client(meta json.RawMessage) catalog.Client {
 	p.conn.mu.Lock()
 	defer p.conn.mu.Unlock()
@@ -171,7 +171,7 @@ func failureOf(fail json.RawMessage) error {
 	return &runtime.EndError{Kind: runtime.Kind(kind), Message: message, Stack: "secret stack"}
 }
 
-// said answers each method in its own shape with what was asked.
+// said returns the request in the result shape of each method.
 func said(method string, params json.RawMessage) json.RawMessage {
 	asked := textOf(string(jsonraw.Get(params, "arguments")))
 	switch method {
@@ -185,5 +185,5 @@ func said(method string, params json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"completion":{"values":["` + strings.Repeat(`x","`, 120) + `y"]}}`)
 }
 
-// logTo returns a logger that a test reads.
+// logTo returns a logger that writes to w.
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

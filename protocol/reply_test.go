@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// What only the operator may see is in the log, with the call id that the client was given.
+// Operator details are only in the log, with the call id that the client got.
 func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 	for name, test := range map[string]struct{ fail, secret string }{
 		"stack of a guest": {`{"kind":"trap","message":"trapped"}`, "secret stack"},
@@ -37,7 +37,7 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 	}
 }
 
-// An error that nobody has thought of is ours, and says nothing.
+// An unexpected error is internal and reveals no details.
 func TestFailed_Unknown(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	r := &request{server: s, id: json.RawMessage("1"), method: "tools/call"}

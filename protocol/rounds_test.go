@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/resume"
 )
 
-// A call asks so and so often and no more, however patient its client is.
+// The number of rounds per call is limited, even for a client that always answers.
 func TestRounds_bounded(t *testing.T) {
 	const question = `[{"Method":"roots/list","Key":"r"}]`
 	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t-any",%s"_meta":{$CAPS%s}}}` + "\n"
@@ -28,7 +28,7 @@ func TestRounds_bounded(t *testing.T) {
 	}
 }
 
-// A state whose journal cannot be read, as of another version of this program, is refused, and the next request is served.
+// A state with an unreadable journal, such as one of another version, is refused, and the next request is served.
 func TestResume_unreadableJournal(t *testing.T) {
 	p := &player{t: t}
 	s := NewServer(newCatalog(t, p.obey), &Options{})
@@ -43,7 +43,7 @@ func TestResume_unreadableJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it was not used up
+	for range 2 { // it was not consumed
 		got := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s,"requestState":%q}}`, params, text)).Body
 		if want := resume.ErrTampered.Error(); !strings.Contains(string(got), want) || !strings.Contains(string(got), "-32602") {
 			t.Errorf("got %s\nwant %s", got, want)

@@ -8,8 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/session"
 )
 
-// A session that begins is one of its own, whatever else the request says: of what is no call that asks, nothing brings
-// a session along.
+// A new session is always fresh: for methods that cannot ask, requestState does not refer to an existing one.
 func TestFindSession_isItsOwn(t *testing.T) {
 	server := &Server{}
 	server.sessions = session.NewBook(time.Now)

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// replica is one of several servers with the same keys; kept is nil, or the store that they share.
+// replica returns one of several servers with the same keys; kept is nil or their common store.
 func replica(t *testing.T, keys *sealed.Keys, kept *store.Store) func(id int, state, answer string) string {
 	t.Helper()
 	p := &player{t: t}
@@ -38,7 +38,7 @@ func replica(t *testing.T, keys *sealed.Keys, kept *store.Store) func(id int, st
 	}
 }
 
-// stateOf is the requestState of an answer.
+// stateOf returns the requestState of an answer.
 func stateOf(t *testing.T, answer string) string {
 	t.Helper()
 	state, ok := jsonraw.String(jsonraw.Get(json.RawMessage(answer), "result", "requestState"))
@@ -48,11 +48,11 @@ func stateOf(t *testing.T, answer string) string {
 	return state
 }
 
-// long is an answer that no requestState has room for.
+// long is an answer too large for any requestState.
 var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", resume.MaxState) + `"}]}`
 
-// Without a store a call that was told too much cannot ask any more, and goes on. With one it waits, and
-// the client's part stays small.
+// Without a store, a call with too much journal data cannot ask, and continues. With one it waits, and the client's
+// state stays small.
 func TestState_large(t *testing.T) {
 	alone := replica(t, sealed.Random(), nil)
 	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call did too much before it asked") {
@@ -74,7 +74,7 @@ func TestState_large(t *testing.T) {
 	}
 }
 
-// A state is used once, by whichever process is asked first.
+// A state is used only once among several processes.
 func TestState_onceInAStore(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })

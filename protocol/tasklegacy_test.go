@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// A task's questions that nobody waits for any more leave the desk, however the waiting ends, and the client is told.
+// Abandoned questions of a task are removed from the desk in all cases, and the client is notified.
 func TestAskForTask_leavesNothing(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -27,7 +27,7 @@ func TestAskForTask_leavesNothing(t *testing.T) {
 	defer c.Close()
 	close(c.readied)
 	r := &request{conn: c, server: h.server, stream: notify.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
-	for range 30 { // each would leave two behind
+	for range 30 { // otherwise each would leave two behind
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := r.askForTask(ctx, &asked, true); !errors.Is(err, context.Canceled) {
@@ -38,7 +38,7 @@ func TestAskForTask_leavesNothing(t *testing.T) {
 	if n := c.desk.Waiting(); n != 0 || withdrawn < 60 {
 		t.Errorf("%d questions wait, %d were withdrawn", n, withdrawn)
 	}
-	for range 62 { // so that there is room for two of three
+	for range 62 { // leave room for two of three
 		if _, err := c.desk.Send("roots/list", nil, r.stream.Tell); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// taskHost is a server whose tools can be tasks, at a time of its own.
+// taskHost is a server with task tools and its own clock.
 type taskHost struct {
 	t      *testing.T
 	server *Server
@@ -55,7 +55,7 @@ func newTaskHost(t *testing.T, keys *sealed.Keys, kept *store.Store, now func() 
 	return &taskHost{t: t, server: s}
 }
 
-// ask sends one request of a client that knows tasks.
+// ask sends one request of a client that supports tasks.
 func (h *taskHost) ask(principal, method, params, more string) json.RawMessage {
 	h.t.Helper()
 	c := h.server.Connect(ConnOptions{Principal: principal})
@@ -65,7 +65,7 @@ func (h *taskHost) ask(principal, method, params, more string) json.RawMessage {
 	return handle(h.t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{%s%s}}}`, h.n, method, params, meta, more)).Body
 }
 
-// until asks how a task stands until it stands so.
+// until polls a task until it has the status.
 func (h *taskHost) until(principal, id, status string) json.RawMessage {
 	h.t.Helper()
 	for range 1000 {
@@ -81,7 +81,7 @@ func (h *taskHost) until(principal, id, status string) json.RawMessage {
 
 const asksRoots = `,"ask":[[{"Method":"roots/list","Key":"r"}]]`
 
-// A task waits for days with nothing of it running, in a file, and another process goes on with it.
+// A task waits for days in a file without a running process, and another process continues it.
 func TestTask_waitsForDays(t *testing.T) {
 	dir, keys := t.TempDir(), sealed.Random()
 	now := time.Now()
@@ -131,7 +131,7 @@ func TestTask_waitsForDays(t *testing.T) {
 	}
 }
 
-// With other keys a task that waits stays as it is, and who answers it is told.
+// With other keys a waiting task is unchanged, and a client that answers it gets an error.
 func TestTask_otherKeys(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -150,7 +150,7 @@ func TestTask_otherKeys(t *testing.T) {
 	h.until("stdio:1", id, "input_required")
 }
 
-// What cannot be kept does not begin, and the caller is told.
+// A task that cannot be stored is not started, and the caller gets an error.
 func TestTask_storeFails(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "state.db"), []byte(strings.Repeat("this is no database ", 1000)), 0o600); err != nil {
@@ -169,7 +169,8 @@ func TestTask_storeFails(t *testing.T) {
 	}
 }
 
-// A host that goes while a task's files land does not run the task again: nobody knows whether they did.
+// If a host ends during the commit of a task's files, the task is not replayed, as the outcome of the commit is
+// unknown.
 func TestTask_goneWhileItLands(t *testing.T) {
 	dir, keys := t.TempDir(), sealed.Random()
 	first := store.New(store.Options{Dir: dir})
@@ -187,7 +188,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	if err := j.Begin("the saving of what the call wrote", hostfuncs.LandingFamily); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Close(); err != nil { // which is what its end looks like to others
+	if err := first.Close(); err != nil { // to others it looks like the end of the process
 		t.Fatal(err)
 	}
 	second := store.New(store.Options{Dir: dir})
@@ -198,7 +199,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	if !strings.Contains(string(got), `"unknown_outcome":true`) || !strings.Contains(string(got), "the saving of what the call wrote was under way") {
 		t.Errorf("got %s", got)
 	}
-	for n := 0; ; n++ { // they go a moment after its end is known
+	for n := 0; ; n++ { // removed shortly after the end is visible
 		left, err := second.Below(t.Context(), store.Part, begun.ID)
 		if err != nil || n > 1000 {
 			t.Fatalf("%d parts are left: %v", len(left), err)

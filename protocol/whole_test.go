@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
-// slow is a catalog that is whole when its gate is closed.
+// slow is a catalog that is complete when its gate is closed.
 type slow struct {
 	*registry.Registry
 	gate  chan struct{}
@@ -29,8 +29,7 @@ func (s *slow) Whole(ctx context.Context) {
 	}
 }
 
-// Every list waits for the plugins that are being compiled at the start; nothing else does, and a client that gives up is
-// let go.
+// Every list waits for the plugins compiled at startup. Other requests do not, and a client may cancel.
 func TestList_waitsUntilWhole(t *testing.T) {
 	p := &player{t: t}
 	c := &slow{Registry: newCatalog(t, p.obey), gate: make(chan struct{}), waits: make(chan string, 16)}

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the server's side of testdata anew")
 
-// TestWire plays each file of testdata: its client section goes in line by line, and what comes out
-// must be its server section.
+// TestWire plays each file of testdata: it sends the client section line by line, and the output must equal the
+// server section.
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
@@ -33,11 +33,11 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //	@sorted                 shows the responses of a step, sorted, before its notifications, sorted by subscription: each comes
 //	                        on a stream of its own
 //
-// $CAPS in a line are a modern _meta whose client declares everything, $STATE1 is the first requestState
-// that the server sent, which its section shows as STATE1, and so on. ~ after it changes one letter. $TASKS are $CAPS of
-// a client that knows tasks, and $TASK1 is the first taskId.
+// $CAPS is a modern _meta with all client capabilities, and $TASKS adds the tasks extension. $STATE1 is the first
+// requestState of the server, shown as STATE1 in its section, and $TASK1 the first taskId. A ~ after it changes one
+// letter.
 //
-// Each line is handled until all that runs is blocked; then comes the next one.
+// Each line is processed until all goroutines are blocked, before the next one is sent.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -66,7 +66,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// section finds a file of an archive, or adds it.
+// section returns a file of an archive, added if missing.
 func section(a *txtar.Archive, name string) *txtar.File {
 	for i := range a.Files {
 		if a.Files[i].Name == name {

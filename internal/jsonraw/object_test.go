@@ -187,7 +187,7 @@ func TestDuplicateKey(t *testing.T) {
 	}
 }
 
-// TestAmbiguousKey: keys are equal that encoding/json takes for one field.
+// TestAmbiguousKey checks that keys equal for encoding/json are ambiguous.
 func TestAmbiguousKey(t *testing.T) {
 	wide := ""
 	for i := range 100 {
@@ -214,13 +214,13 @@ func TestAmbiguousKey(t *testing.T) {
 	}
 }
 
-// TestFold_isThatOfEncodingJSON asks encoding/json about every character whether it takes it for another one.
+// TestFold_isThatOfEncodingJSON compares Fold with encoding/json for every character.
 func TestFold_isThatOfEncodingJSON(t *testing.T) {
 	compared := 0
 	for r := rune(1); r <= unicode.MaxRune; r++ {
 		least := jsonraw.Fold(string(r))
 		if first, _ := utf8.DecodeRuneInString(least); !utf8.ValidRune(r) || least == string(r) || !unicode.IsLetter(first) {
-			continue // no name of a field
+			continue // not possible in a field name
 		}
 		field := reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", least))}})
 		v := reflect.New(field)
@@ -280,7 +280,7 @@ func BenchmarkDuplicateKey(b *testing.B) {
 	}
 }
 
-// FuzzGet: of a valid object Get finds what ParseObject does; of anything else it finds something or nothing.
+// FuzzGet compares Get with ParseObject for valid objects, and checks that it never panics on other input.
 func FuzzGet(f *testing.F) {
 	long := strings.Repeat(`plain \\ \" text é `, 20)
 	for _, seed := range []string{

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// samples are texts that are JSON or nearly so; the fuzz targets start from them too.
+// samples are valid or almost valid JSON texts, also used as fuzzing seeds.
 var samples = []string{
 	``, ` `, `null`, ` true `, `false`, `nul`, `nulll`, `tru`, `True`,
 	`0`, `-0`, `-`, `01`, `1.`, `.5`, `1.5e+10`, `1e`, `1e+`, `1E400`, `+1`, `0x1`, `--1`, `1 2`, `NaN`,
@@ -54,7 +54,7 @@ func TestValid_Errors(t *testing.T) {
 	}
 }
 
-// nested is n arrays in one another.
+// nested returns n nested arrays.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestDepth_SameEverywhere(t *testing.T) {
@@ -106,7 +106,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// readAll calls everything that reads, for the absence of panics, and returns what was split.
+// readAll calls all readers, to detect panics, and returns the split members and elements.
 func readAll(raw []byte) (jsonraw.Object, []json.RawMessage) {
 	jsonraw.Get(raw, "a", "b")
 	jsonraw.String(raw)
@@ -137,7 +137,7 @@ func equalJSON(t *testing.T, a, b []byte) bool {
 	return string(p) == string(q)
 }
 
-// depth is how deep the containers of valid JSON nest.
+// depth returns the nesting depth of valid JSON.
 func depth(raw []byte) int {
 	deepest, open, inString := 0, 0, false
 	for i := 0; i < len(raw); i++ {

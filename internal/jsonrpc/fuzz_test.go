@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// FuzzParse holds that encoding a parsed message and parsing that changes nothing, that raw
-// members are bytes of the input, and that what is refused is refused for the right reason.
+// FuzzParse checks that encoding and parsing a parsed message changes nothing, that raw members are bytes of the
+// input, and that invalid input gets the right error code.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		envelope,

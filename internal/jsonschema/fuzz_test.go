@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
-// FuzzValidate holds that no schema and no value brings the host down, and that where the
-// library's own evaluator can be trusted with them, both give the same answer.
+// FuzzValidate checks that no schema and value panics, and that the result equals that of the library's evaluator
+// where it is reliable.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range [][2]string{
 		{smallSchema, `{"zone":"UTC","n":1.0}`},
@@ -55,11 +55,11 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// beyondOracle is what the library answers otherwise, or not at all: references (no budget),
-// format (asserted in the older drafts), and numbers that it cannot count or hold.
+// beyondOracle matches schemas for which the library's result differs or is unavailable: references (no budget),
+// format (asserted in older drafts), and numbers it cannot represent.
 var beyondOracle = regexp.MustCompile(`[rR]ef"|ormat"|\\u|[0-9]{9}|[eE][-+]?[0-9]{3}`)
 
-// oracle is the library's answer, if it has one that counts.
+// oracle returns the library's result; ok is false if it is not reliable.
 func oracle(rawSchema, rawValue []byte) (answer error, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -89,7 +89,7 @@ func duplicates(raw []byte) bool {
 	return found
 }
 
-// ecma is a regular expression for the oracle.
+// ecmaRegexp adapts a regular expression for the oracle.
 type ecmaRegexp struct{ *regexp2.Regexp }
 
 func (r ecmaRegexp) MatchString(s string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
-// doubling is a schema in which each of n definitions uses the next twice.
+// doubling returns a schema of n definitions, each of which uses the next one twice.
 func doubling(n int, use string) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
@@ -32,7 +32,7 @@ func TestValidate_ExponentialSchemasEnd(t *testing.T) {
 		"unevaluated": {doubling(60, `{"anyOf":[@,@],"unevaluatedProperties":true}`), `{"a":1}`, tooMuch},
 		"contains":    {doubling(60, `{"allOf":[{"contains":@},{"contains":@}]}`), strings.Repeat("[", 100) + strings.Repeat("]", 100), tooMuch},
 		"items":       {doubling(60, `{"prefixItems":[@],"items":@}`), strings.Repeat("[", 100) + strings.Repeat("]", 100), ""},
-		// What ends the evaluation must not turn into "fits" on its way out.
+		// An aborted evaluation must not turn into a success.
 		"negated": {strings.Replace(doubling(60, `{"allOf":[@,@]}`), `"$ref":"#/$defs/d0"`, `"not":{"not":{"not":{"$ref":"#/$defs/d0"}}}`, 1), `"x"`, tooMuch},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestValidate_ExponentialSchemasEnd(t *testing.T) {
 	}
 }
 
-// nestedObject is n objects in one another, under "a".
+// nestedObject returns n nested objects under the key "a".
 func nestedObject(n int) string { return strings.Repeat(`{"a":`, n) + `1` + strings.Repeat(`}`, n) }
 
 func TestValidate_EndlessReferencesEnd(t *testing.T) {
@@ -167,8 +167,8 @@ func TestValidate_ManyFormsOfALongText(t *testing.T) {
 	}
 }
 
-// TestValidate_whatStepsAreFor: work that grows with the value is counted where no member is looked at, so that a schema which asks
-// for it again and again comes to an end.
+// TestValidate_whatStepsAreFor checks that work proportional to the value is counted even where no member is
+// visited, so that a schema that repeats it is aborted.
 func TestValidate_whatStepsAreFor(t *testing.T) {
 	const tooMuch = "takes too many steps to check against the schema"
 	list := "[" + strings.Repeat("1,", 200_000) + "1]"
@@ -207,7 +207,7 @@ func TestPattern_StepLimit(t *testing.T) {
 	}
 }
 
-// Each match takes some thousand steps, and all of them together too many.
+// Each match takes some thousand steps, which together exceed the budget.
 func TestPattern_ManySlowMatches(t *testing.T) {
 	s := mustCompile(t, `{"items":{"pattern":"^(a+)+$"}}`)
 	value := `["` + strings.Repeat(strings.Repeat("a", 17)+`!","`, 20_000) + `a"]`

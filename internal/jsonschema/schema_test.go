@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
-// answers are values and what Validate says; "" is that they fit.
+// answers maps values to the error of Validate, "" for none.
 type answers map[string]string
 
 func checkAnswers(t *testing.T, raw string, want answers) {
@@ -208,7 +208,7 @@ func TestValidate_Combined(t *testing.T) {
 		`{"a":1,"b":"x"}`: "", `{"a":1,"c":1}`: "", `{"a":1,"d":1}`: "/d: is not a known property",
 		`{"a":1,"b":1}`: "/b: is not a known property",
 	})
-	checkAnswers(t, `{"if":{"$ref":"#"},"type":"object"}`, answers{`{}`: "", `1`: "want object, but got number"}) // an if alone decides nothing
+	checkAnswers(t, `{"if":{"$ref":"#"},"type":"object"}`, answers{`{}`: "", `1`: "want object, but got number"}) // an if alone has no effect
 	checkAnswers(t, `{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":false}`, answers{
 		`[1,"x","y"]`: "", `[1,"x",2]`: "/2: is not allowed",
 	})
@@ -301,7 +301,7 @@ func TestValidate_LongValuesAreCutInMessages(t *testing.T) {
 	}
 }
 
-// Who is told of one fault after the other needs a call for each: all of an object are told at once, within a bound.
+// All violations of an object are reported at once, up to a limit, so that a caller need not retry for each.
 func TestValidate_allFaults(t *testing.T) {
 	s, err := jsonschema.Compile(json.RawMessage(`{"type":"object","additionalProperties":false,"required":["zone","count"],"properties":{
 		"zone":{"type":"string"},"count":{"type":"integer","minimum":1},"place":{"type":"object","required":["city"],"properties":{"lat":{"type":"number"}}},
@@ -318,7 +318,7 @@ func TestValidate_allFaults(t *testing.T) {
 		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}`: `/a: is not a known property; /b: is not a known property; /c: is not a known property; /d: is not a known property; ` +
 			`/e: is not a known property; /f: is not a known property; /g: is not a known property; /h: is not a known property`,
 	} {
-		for range 2 { // an evaluator serves again
+		for range 2 { // the evaluator is reused
 			if err := s.Validate(json.RawMessage(value)); err == nil || err.Error() != want {
 				t.Errorf("%s:\n%v, want\n%s", value, err, want)
 			}

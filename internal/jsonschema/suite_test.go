@@ -10,7 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
-// TestPublicSuite runs the public JSON Schema test suite. What needs remote documents, or format as an assertion, is left out.
+// TestPublicSuite runs the public JSON Schema test suite, except tests with remote documents or with format as an
+// assertion.
 func TestPublicSuite(t *testing.T) {
 	suite, err := zip.OpenReader("testdata/JSON-Schema-Test-Suite.zip")
 	if err != nil {
@@ -19,7 +20,7 @@ func TestPublicSuite(t *testing.T) {
 	t.Cleanup(func() { suite.Close() })
 	for folder, c := range map[string]struct {
 		dialect string
-		passes  int // tests; the others need other documents
+		passes  int // tests; the others need external documents
 	}{
 		"draft2020-12": {"https://json-schema.org/draft/2020-12/schema", 1256},
 		"draft2019-09": {"https://json-schema.org/draft/2019-09/schema", 1246},
@@ -30,7 +31,7 @@ func TestPublicSuite(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			passed := 0
 			for _, f := range suite.File {
-				if strings.HasPrefix(f.Name, "tests/"+folder+"/") && !strings.HasSuffix(f.Name, "zeroTerminatedFloats.json") { // where 1.0 is no integer
+				if strings.HasPrefix(f.Name, "tests/"+folder+"/") && !strings.HasSuffix(f.Name, "zeroTerminatedFloats.json") { // where 1.0 is not an integer
 					passed += runFile(t, f.Name, read(t, f), c.dialect)
 				}
 			}

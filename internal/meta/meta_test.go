@@ -40,7 +40,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// Wherever a _meta can be in what MCP sends, it is treated, and nothing else is touched.
+// _meta is cleaned in all its positions in MCP messages, and nothing else changes.
 func TestClean(t *testing.T) {
 	for raw, want := range map[string]string{
 		`[{"type":"text", "text":"a","_meta" : {"io.modelcontextprotocol/x":1,"b":2} , "z":1.50}]`:                            `[{"type":"text", "text":"a","_meta" : {"b":2} , "z":1.50}]`,
@@ -52,7 +52,7 @@ func TestClean(t *testing.T) {
 		`[{"_meta":"io.mcp/x"}]`:                           `[{"_meta":{}}]`,
 		`[{"_meta":{"ui":{"permissions":{"camera":{}}}}}]`: `[{"_meta":{"ui":{}}}]`,
 
-		// data is nobody's to change
+		// data is never changed
 		`[{"type":"tool_use","input":{"_meta":{"io.mcp/x":1}}}]`:  "",
 		`{"structuredContent":{"_meta":{"io.mcp/x":1}}}`:          "",
 		`{"inputSchema":{"properties":{"_meta":{"io.mcp/x":1}}}}`: "",

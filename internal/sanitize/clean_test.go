@@ -66,7 +66,7 @@ func TestJSON(t *testing.T) {
 		`{"x\u200b":{"y":"\u200b"},"X":1}`:                   `{"X":1}`,
 		`{"a\u200b":1,"a\u200c":2,"a\u200d":3,"b":"\u200b"}`: `{"a":1,"b":""}`,
 		`["\u200b", {"a" : "\u200b" }, 1e3]`:                 `["", {"a" : "" }, 1e3]`,
-		// Half a character, which strict readers refuse.
+		// Unpaired surrogates, which strict parsers refuse.
 		`["\udfff", "a\ud83d", "\ud83d\ude00", "\\ud83d", "\ude00\ud83d", "\ud83d\n", "\ud83dx", "\ud83d\u0041"]`: `["�", "a�", "\ud83d\ude00", "\\ud83d", "��", "�\n", "�x", "�A"]`,
 		`{"\udfff":1,"\ud800":2}`: `{"�":1}`,
 	} {
@@ -80,7 +80,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is clean stays as it is; cleaning leaves nothing to clean; valid text stays valid.
+// FuzzText checks that clean text is unchanged, cleaning is idempotent, and valid text stays valid.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"plain", "\x1b[31mred", "\x1b]0;t\x07", "👩\u200d💻", "a\u200d\u200db", "\u009b\u009b1", "\x1b\x1b[[1m", "\u202e\ufe0f\ufe0f"} {
 		f.Add(s)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestText_isLinear counts the characters that are looked at in texts that are made to be looked at again and again.
+// TestText_isLinear counts visited characters in texts designed for repeated visits.
 func TestText_isLinear(t *testing.T) {
 	for _, unit := range []string{
 		"\x1b]", "\u009d", "\u0090", "\x1b]0;a", "\x1bP\x1bX\x1b^\x1b_", "\x1b[", "\x1b[0;", "\u009b1", "\u0098\u009e\u009f",
@@ -23,7 +23,7 @@ func TestText_isLinear(t *testing.T) {
 	}
 }
 
-// TestJSON_isLinear does the same for objects whose names hide as others, and for depth.
+// TestJSON_isLinear does the same for objects with colliding cleaned names, and for depth.
 func TestJSON_isLinear(t *testing.T) {
 	var wide, alike strings.Builder
 	for i := range 50_000 {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestText_takesWhatUnicodeCallsInvisible: alone, in runs and between letters none of the characters stays that Unicode
-// calls a format character, ignorable or a control, but where it has a role.
+// TestText_takesWhatUnicodeCallsInvisible checks that format characters, ignorable characters and controls are
+// removed alone, in runs and between letters, except where they have a role.
 func TestText_takesWhatUnicodeCallsInvisible(t *testing.T) {
 	d := readUnicodeData(t)
 	gone := 0
@@ -31,7 +31,7 @@ func TestText_takesWhatUnicodeCallsInvisible(t *testing.T) {
 	t.Logf("%d characters go", gone)
 }
 
-// TestText_onlyStandardVariations: each sequence of Unicode's lists stays, and a selector stays nowhere else.
+// TestText_onlyStandardVariations checks that each standardized sequence is kept, and a selector nowhere else.
 func TestText_onlyStandardVariations(t *testing.T) {
 	d := readUnicodeData(t)
 	selectors := []rune{0x180b, 0x180c, 0x180d, 0x180f}
@@ -70,8 +70,8 @@ func TestText_onlyStandardVariations(t *testing.T) {
 	}
 }
 
-// TestText_carriesNoBits hides random bits with every pair of invisible characters, and with none and one, in every kind of
-// text, and reads nothing.
+// TestText_carriesNoBits encodes random bits with every pair of invisible characters, and with the absence and
+// presence of one, in all kinds of text, and checks that none survive.
 func TestText_carriesNoBits(t *testing.T) {
 	d := readUnicodeData(t)
 	var invisible []rune
@@ -79,7 +79,7 @@ func TestText_carriesNoBits(t *testing.T) {
 		invisible = append(invisible, r)
 	}
 	for r := range d.format {
-		if !unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // which are seen
+		if !unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // visible
 			invisible = append(invisible, r)
 		}
 	}
@@ -109,7 +109,7 @@ func TestText_carriesNoBits(t *testing.T) {
 	t.Logf("%d pairs of messages", messages)
 }
 
-// TestText_again: what was cleaned is clean.
+// TestText_again checks that cleaning is idempotent.
 func TestText_again(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	alphabet := []rune("aא1.بک漢👩❤क्र্ঽ \u200b\u200c\u200d\u200e\u200f\u061c\u034f\u0600\u180e\u1820\u180b\ufe0f\ufe00\u064b\u05b0\u0300\x1b]\\[m\n\u009b\u2800\u2028\U000e0101\u17b4")
@@ -125,7 +125,7 @@ func TestText_again(t *testing.T) {
 	}
 }
 
-// TestText_keepsWriting: texts of people stay as they are.
+// TestText_keepsWriting checks that ordinary texts are unchanged.
 func TestText_keepsWriting(t *testing.T) {
 	for _, text := range []string{
 		"می\u200cخواهم", "کتاب\u200cها", "श्री क्\u200dष", "র\u200d্যাব", "ന്\u200d", "ක්\u200dෂ", "क्\u200cष",

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write tables.go anew")
 
-// unicodeData is what testdata/unicode/data.txt says of the characters.
+// unicodeData is the parsed testdata/unicode/data.txt.
 type unicodeData struct {
 	ignorable, format, viramas map[rune]bool
 	joining                    map[rune]byte
@@ -68,7 +68,7 @@ func hex(t testing.TB, s string) rune {
 	return rune(n)
 }
 
-// TestTables: the tables of this package are those of Unicode.
+// TestTables checks that the tables of this package match Unicode.
 func TestTables(t *testing.T) {
 	want := tables(t, readUnicodeData(t))
 	if *update {

@@ -1,4 +1,4 @@
 package secretword
 
-// Alike are the letters that look like one.
+// Alike returns the Latin letter that looks like letter, or "".
 func Alike(letter rune) string { return alike[letter] }

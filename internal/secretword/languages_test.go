@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/secretword"
 )
 
-// labels are the texts of a list of lines with a language in front.
+// labels returns the texts of lines with a language prefix.
 func labels(list string) (texts []string) {
 	for line := range strings.Lines(list) {
 		if _, rest, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
@@ -17,7 +17,7 @@ func labels(list string) (texts []string) {
 	return texts
 }
 
-// TestIn_translated: what programs in ninety languages ask for where they want a secret is one, and the rest of their forms is not.
+// TestIn_translated checks secret and harmless form labels in ninety languages.
 func TestIn_translated(t *testing.T) {
 	for _, text := range labels(translated) {
 		if !secretword.In(text) {
@@ -32,7 +32,7 @@ func TestIn_translated(t *testing.T) {
 	t.Logf("%d secrets, %d others", len(labels(translated)), len(labels(others)))
 }
 
-// TestIn_joiners: characters that join or part letters and are not seen make no difference.
+// TestIn_joiners checks that invisible joiners and separators make no difference.
 func TestIn_joiners(t *testing.T) {
 	for _, text := range []string{"\u0631\u0645\u0632\u200c\u0639\u0628\u0648\u0631", "pass\u200dword", "pass\u200cword"} {
 		if !secretword.In(text) {
@@ -41,7 +41,7 @@ func TestIn_joiners(t *testing.T) {
 	}
 }
 
-// TestIn_kinds: each kind of secret is known in the languages of most people.
+// TestIn_kinds checks each kind of secret in the most common languages.
 func TestIn_kinds(t *testing.T) {
 	for _, text := range labels(`
 en: Recovery words|your 12 words|Seed phrase|Wallet mnemonic|CVV2|One-time code|6-digit verification code|Backup codes|debit card number|API keys|personal access token|newpassword|password1|masterPasswordHash|userPIN|enter P I N|P-I-N
@@ -98,7 +98,7 @@ hy: գաղտնաբառ
 	}
 }
 
-// TestIn_misspelt: a long word is itself with one letter wrong, and where letters stand for another.
+// TestIn_misspelt checks long words with one wrong letter, and look-alike letters.
 func TestIn_misspelt(t *testing.T) {
 	for _, text := range labels(`
 x: passwrd|passvvord|pasword|passsswoord|passwodr|psasword|Your passwird|passw0rd|p@55w0rd|pa$$vv0rd|passphase|pass phrase|passfrase|passcod|paescode|Kenwort|contraseñaa|wachtwoort|credentails|P1N|ΡΙΝ|t0ken|$ecret|ＰＩＮ|PI\u00adN|аpі kеу
@@ -109,7 +109,7 @@ x: passwrd|passvvord|pasword|passsswoord|passwodr|psasword|Your passwird|passw0r
 	}
 }
 
-// TestIn_honest: what honest forms ask for is no secret.
+// TestIn_honest checks that labels of ordinary forms are not secrets.
 func TestIn_honest(t *testing.T) {
 	honest := labels(`
 p: Passenger|Passengers|Number of passengers|Pinterest board|Compass|Compass direction|Parole officer|Parole date|Spin|Spin speed|Passport country|Passport|Passport number|Passport expiry|Boarding pass|Season pass|Passed tests|Pass or fail|Passive voice|Passion|Bypass route|Passage|Past work|Password-less|Map pin|Lapel pin size|Bowling pin|GPIO pin|Pin colour|Pin board|Pinned posts|Pink|Pint size|Opinion|Spinach|Pineapple|Shopping list|Shipping address|Mapping

@@ -27,7 +27,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestIn_letters: every letter of every word may be one that looks like it.
+// TestIn_letters replaces every letter of every word by look-alikes.
 func TestIn_letters(t *testing.T) {
 	tried := 0
 	for _, word := range []string{"password", "secret", "credential", "api key", "access token", "passphrase", "kennwort", "contrasena", "wachtwoord", "losenord"} {

@@ -1,6 +1,7 @@
 package secretword_test
 
-// translated are words for a password, a card number and codes of recovery, as the translations of Django, django-allauth and django-oscar write them.
+// translated are words for a password, a card number and recovery codes, as in the translations of Django,
+// django-allauth and django-oscar.
 const translated = `
 af: Wagwoord|Ou wagwoord
 ar: كلمة المرور|كلمة المرور القديمة|رموز الاسترداد|رقم البطاقة|أدخل كلمة المرور الخاص بك
@@ -88,7 +89,7 @@ vi: Mật khẩu|Mật khẩu cũ|Số thẻ
 zh: 密碼|密码|旧密码|舊密碼|恢复代码|恢復代碼|卡号|卡號|输入您的密码|輸入您的密碼：
 `
 
-// others are labels of forms that ask for nothing secret, as the same translations write them.
+// others are labels of harmless form fields from the same translations.
 const others = `
 af: E-posadres|Beskrywing|Soek
 am: ፈልግ

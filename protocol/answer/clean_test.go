@@ -17,10 +17,11 @@ type promiseless struct{}
 
 func (promiseless) Output() (*jsonschema.Schema, error) { return nil, nil }
 
-// unseen is a tag and a character that turns the direction, as a plugin would write them.
+// unseen is a tag character and a direction override, as JSON escapes.
 const unseen = `\udb40\udc41\u202e`
 
-// TestTool_cleansByPlace: whatever is written into an answer and is no data is clean, under every name at every place.
+// TestTool_cleansByPlace checks that all text in an answer except data is cleaned, under every member name and in
+// every position.
 func TestTool_cleansByPlace(t *testing.T) {
 	places := 0
 	for _, name := range []string{"title", "description", "name", "uri", "text", "resource", "mimeType", "annotations", "icons", "_meta", "data", "blob", "enum", "input", "x"} {
@@ -34,11 +35,11 @@ func TestTool_cleansByPlace(t *testing.T) {
 			} {
 				written := strings.ReplaceAll(strings.ReplaceAll(answer, "@", name), "V", value)
 				if _, twice := jsonraw.AmbiguousKey([]byte(written)); twice {
-					continue // the place has a meaning there
+					continue // this position has a meaning
 				}
 				o, done, err := Tool(json.RawMessage(written), promiseless{})
 				if name == "text" && strings.Contains(answer, `"resource":`) {
-					continue // is what the resource holds
+					continue // the resource's text
 				}
 				places++
 				if n := sanitize.Count(o.Append(nil)); err != nil || n != 0 || done.Removed == 0 && strings.Contains(written, `b"`) {
@@ -55,7 +56,7 @@ func TestTool_cleansByPlace(t *testing.T) {
 	}
 }
 
-// TestRead_cleansByPlace does the same for prompts, resources and completions.
+// TestRead_cleansByPlace checks the same for prompts, resources and completions.
 func TestRead_cleansByPlace(t *testing.T) {
 	for written, want := range map[string]string{
 		`{"description":"` + unseen + `d","new":{"` + unseen + `k":1},"messages":[{"role":"user","x":"` + unseen + `","content":{"type":"text","text":"` + unseen + `t"}}]}`: `{"description":"d","new":{"k":1},"messages":[{"role":"user","x":"","content":{"type":"text","text":"t"}}]}`,
@@ -77,8 +78,8 @@ func TestRead_cleansByPlace(t *testing.T) {
 	}
 }
 
-// TestTool_membersOfOthers: what tells that a result is of another kind is not a plugin's to write, nor is a member that is
-// another one in a different case.
+// TestTool_membersOfOthers checks that a plugin cannot write members that mark other kinds of results, nor case
+// variants of members.
 func TestTool_membersOfOthers(t *testing.T) {
 	written := `{"content":[],"inputRequests":{"a":{}},"requestState":"s","task":{"taskId":"t"},"taskId":"t","Status":"working","statusMessage":"m","nextCursor":"c",` +
 		`"createdAt":"x","pollInterval":1,"ttl":5,"Content":[{"type":"text","text":"other"}],"structuredcontent":{},"i\u017fError":true,"x":{"task":1},"ta` + unseen + `sk":{}}`
@@ -97,7 +98,7 @@ func TestTool_membersOfOthers(t *testing.T) {
 	}
 }
 
-// TestIsBase64 asks encoding/base64 about generated texts.
+// TestIsBase64 compares with encoding/base64 on generated texts.
 func TestIsBase64(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	valid := 0

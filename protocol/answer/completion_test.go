@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// A hundred values pass as they are; of more the first hundred do, and the answer says so.
+// Up to a hundred values pass unchanged; more are cut to a hundred and marked.
 func TestCompletion(t *testing.T) {
 	values := func(n int) string {
 		return `["v"` + strings.Repeat(`,"v"`, n-1) + `]`

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// A cut answer has the beginning of its texts, whole characters of them, and fits.
+// A cut answer has a prefix of its texts in whole characters, within the limit.
 func TestCut(t *testing.T) {
 	text := strings.Repeat("é\\n", 100) + "\\u0001" + strings.Repeat("x", 900)
 	for limit := 256; limit < 1500; limit += 37 {

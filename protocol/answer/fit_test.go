@@ -32,7 +32,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFit_everyRevision: generated answers, also those that the host cuts and links to, have only blocks of the revision.
+// TestFit_everyRevision checks that generated answers, including cut ones with links, contain only block types of
+// each revision.
 func TestFit_everyRevision(t *testing.T) {
 	blocks := []string{`{"type":"text","text":"t"}`, `{"type":"image","data":"AA==","mimeType":"i/p"}`, `{"type":"audio","data":"AA==","mimeType":"a/w"}`,
 		`{"type":"resource_link","uri":"a:b","name":"n"}`, `{"type":"resource","resource":{"uri":"a:b","text":"t"}}`}

@@ -72,7 +72,7 @@ func TestCheckMessage(t *testing.T) {
 	}
 }
 
-// Shapes name the place of what is wrong.
+// Shape errors contain the position of the problem.
 func TestEachObject(t *testing.T) {
 	for content, want := range map[string]string{
 		`[]`:                             "",

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Page after page gives the whole, no character cut in two, to whom it was kept for.
+// The pages together give the full answer without split characters, only to its principal.
 func TestShelf(t *testing.T) {
 	s := Shelf{Store: storetest.Open(t, store.Options{Dir: t.TempDir()})}
 	long := strings.Repeat("é", pageBytes) // of two bytes each
@@ -49,7 +49,7 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// What is no text is kept as JSON.
+// Answers other than text are stored as JSON.
 func TestShelf_data(t *testing.T) {
 	o := jsonraw.Object{{Key: "content", Value: json.RawMessage(`[]`)}, {Key: "structuredContent", Value: json.RawMessage(`{"a":1e400}`)}}
 	if got := string(whole(o)); got != `{"content":[],"structuredContent":{"a":1e400}}` {

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// What is made of structured content, for clients of each era.
+// Structured content is converted for clients of each era.
 func TestReadable(t *testing.T) {
 	for _, test := range []struct {
 		name, result, modern, legacy string

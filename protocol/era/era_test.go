@@ -37,7 +37,7 @@ func TestIsModern(t *testing.T) {
 	}
 }
 
-// Of equal keys every reader here takes the first.
+// All readers take the first of duplicate keys.
 func TestEnvelope_Duplicates(t *testing.T) {
 	e := Read(json.RawMessage(`{"_meta":{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}}`))
 	if string(e.Token) != "1" || string(e.version) != `"a"` {
@@ -56,7 +56,7 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-// A caller may do with the slice what it likes.
+// The caller may modify the slice.
 func TestVersions(t *testing.T) {
 	first := Versions()
 	if !slices.IsSortedFunc(first, func(a, b string) int { return strings.Compare(b, a) }) || len(first) != 5 {

@@ -40,7 +40,7 @@ func TestHints_threeLines(t *testing.T) {
 	}
 }
 
-// A form is answered, and allows nothing.
+// The hint for a form says how to answer it, not how to allow it.
 func TestHints_form(t *testing.T) {
 	var h Hints
 	h.Denied(&runtime.AskError{Message: "one", Hint: "sallyport answer X"})
@@ -52,7 +52,8 @@ func TestHints_form(t *testing.T) {
 	}
 }
 
-// The stack of a guest whose time was over is where it just was, and is for whoever debugs it; that of a trap is where it broke.
+// After a timeout the guest's stack is only its current position, logged at debug level. After a trap it is the
+// point of failure.
 func TestLog_stack(t *testing.T) {
 	for _, test := range []struct {
 		kind  runtime.Kind

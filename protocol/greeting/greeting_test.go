@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 )
 
-// What is offered depends on what the client's version knows, and on what is there.
+// Capabilities depend on the client's version and on the server's entries.
 func TestServer(t *testing.T) {
 	s := Server{Form: era.NewForm(Info("n", "1")), TTL: time.Second}
 	tasks := json.RawMessage(`{"cancel":{}}`)

@@ -33,7 +33,7 @@ func call(principal, arguments, task string) Call {
 	}
 }
 
-// said is what a call with a key comes to, whose run answers with text.
+// said returns the outcome of a call with a key whose run answers with text.
 func said(t *testing.T, k *Keeper, c Call, text string) string {
 	t.Helper()
 	o, err := k.Do(t.Context(), c, func() (jsonraw.Object, error) {
@@ -42,7 +42,7 @@ func said(t *testing.T, k *Keeper, c Call, text string) string {
 	return string(o.Append(nil)) + fmt.Sprint(err)
 }
 
-// The first answer is that of all who have the key, and the arguments.
+// All calls with the same key and arguments get the first answer.
 func TestKeeper_Do(t *testing.T) {
 	k := keeper(t)
 	for _, test := range []struct{ principal, arguments, text, want string }{
@@ -57,7 +57,7 @@ func TestKeeper_Do(t *testing.T) {
 	}
 }
 
-// A call that fails before it has begun to change anything frees its key, and while one runs no other does.
+// A call that fails without intents frees its key, and only one call per key runs at a time.
 func TestKeeper_frees(t *testing.T) {
 	k := keeper(t)
 	c := call("ada", `{}`, "")
@@ -82,7 +82,7 @@ func TestKeeper_frees(t *testing.T) {
 	}
 }
 
-// A key whose call has begun to change something is never free again, however the call ends: who comes with it is told.
+// A key with intents is never freed, however its call ends, and a repetition gets an error with the intents.
 func TestKeeper_touched(t *testing.T) {
 	dir := t.TempDir()
 	until := time.Now().Add(time.Hour)
@@ -141,7 +141,7 @@ func TestKeeper_touched(t *testing.T) {
 	}
 }
 
-// A process that is killed frees the keys of its calls that had begun to change nothing, and of no other.
+// A killed process frees only the keys of its calls without intents.
 func TestKeeper_killed(t *testing.T) {
 	dir := t.TempDir()
 	for _, touched := range []bool{true, false} {
@@ -157,7 +157,7 @@ func TestKeeper_killed(t *testing.T) {
 		if got := said(t, second, c, "beside"); err != nil || !strings.Contains(got, "is running") {
 			t.Errorf("%v, %s", err, got)
 		}
-		if err := gone.Close(); err != nil { // which is what its end looks like to others
+		if err := gone.Close(); err != nil { // to others it looks like the end of the process
 			t.Fatal(err)
 		}
 		got, want := said(t, second, c, "later"), `{"said":"later"}<nil>`
@@ -170,7 +170,7 @@ func TestKeeper_killed(t *testing.T) {
 	}
 }
 
-// Of calls that come at once with one key, and are to be tasks, one becomes one.
+// Of concurrent task calls with one key, only one opens a task.
 func TestKeeper_Reserve(t *testing.T) {
 	k := keeper(t)
 	var known sync.Map
@@ -197,7 +197,7 @@ func TestKeeper_Reserve(t *testing.T) {
 	}
 }
 
-// A task holds its key until it is over, and its later runs have it too.
+// A task holds its key until its end, and its later runs share it.
 func TestKeeper_tasks(t *testing.T) {
 	k := keeper(t, "gone")
 	suspend := func() (jsonraw.Object, error) { return nil, hostfuncs.ErrSuspended }
@@ -219,14 +219,14 @@ func TestKeeper_tasks(t *testing.T) {
 	if id, err := reserve(`{"a":1}`); id != "" || err == nil {
 		t.Errorf("with other arguments the task is %q, %v", id, err)
 	}
-	for range 2 { // the second is a run of a task that was killed with its answer
+	for range 2 { // the second is a run of a task that was killed after its answer
 		if got := said(t, k, call("ada", `{}`, "goes-on"), "done"); got != `{"said":"done"}<nil>` {
 			t.Error(got)
 		}
 	}
 }
 
-// Of many at once one runs.
+// Of many concurrent calls only one runs.
 func TestKeeper_hammer(t *testing.T) {
 	k := keeper(t)
 	var runs atomic.Int32

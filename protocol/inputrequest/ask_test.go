@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// What a client did not declare it is not asked, and what it would have to declare says so itself.
+// Questions that need an undeclared capability are refused with the name of the capability.
 func TestAbilities(t *testing.T) {
 	url := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"url"}`)}
 	form := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"form"}`)}
@@ -45,7 +45,7 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// Each question of a call has a key of its own, the plugin's if it may be shown; and a call asks so often and no more.
+// Each question of a call has a unique key, the plugin's if valid, and the number of rounds is limited.
 func TestRounds(t *testing.T) {
 	client := Declared(json.RawMessage(`{"roots":{}}`))
 	r := Rounds{Given: jsonraw.Object{{Key: "k", Value: json.RawMessage(`{}`)}}}

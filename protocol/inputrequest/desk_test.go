@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Each request has its own answer, whatever the order; an error is what it means to a plugin.
+// Each request gets its own answer in any order, and client errors are mapped for the plugin.
 func TestDesk(t *testing.T) {
 	var d Desk
 	var said []string
@@ -47,7 +47,7 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// Who does not answer in time is told that nobody waits any more; and so many wait.
+// A client that does not answer in time gets a cancellation, and the number of unanswered requests is limited.
 func TestDesk_bounds(t *testing.T) {
 	var d Desk
 	var last string

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A session of before 2025-11-25 gets a form that it has, and its answer is one to the form that was asked.
+// A session before 2025-11-25 gets a form of its version, and its answer is converted back.
 func TestFit_forms(t *testing.T) {
 	const asked = `{"message":"m","mode":"form","requestedSchema":{"type":"object","properties":{` +
 		`"a":{"type":"array","title":"A","items":{"anyOf":[{"const":"x","title":"The x"},{"const":"y","title":"The y"}]},"default":["x","y"]},` +

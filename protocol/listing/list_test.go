@@ -31,7 +31,7 @@ func TestPageEnds(t *testing.T) {
 	}
 }
 
-// Two servers of the same catalog know each other's cursors; a change makes them unknown.
+// Servers with the same catalog accept each other's cursors; a change invalidates them.
 func TestList_Cursors(t *testing.T) {
 	items := []json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":2}`)}
 	names := cursors("tools", items, 2)

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// listener is a stream that a test reads.
+// listener returns a stream that appends its messages to got.
 func listener(got *[]string) *Stream {
 	return &Stream{Token: []byte(`"p"`), Send: func(msg []byte) { *got = append(*got, string(msg)) }}
 }
@@ -19,7 +19,7 @@ func progress(r *Stream, n int) {
 	r.Progress(fmt.Appendf(nil, `{"progress":%d}`, n))
 }
 
-// A plugin that reports without end slows nobody down, and its last value arrives.
+// Unlimited progress reports do not block, and the last value arrives.
 func TestProgress_Rate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -57,7 +57,7 @@ func TestMessage_Rate(t *testing.T) {
 	})
 }
 
-// Nothing follows the result, and nothing follows a cancellation.
+// Nothing is sent after the result or after a cancellation.
 func TestStream_Ends(t *testing.T) {
 	var got []string
 	r := listener(&got)
@@ -74,7 +74,7 @@ func TestStream_Ends(t *testing.T) {
 	}
 }
 
-// What a plugin sends may be anything.
+// Plugin messages may have any content.
 func TestStream_Hostile(t *testing.T) {
 	var got []string
 	r := listener(&got)

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// client is one request: it notes what it hears.
+// client is one request that records its messages.
 type client struct {
 	heard  []string
 	rounds inputrequest.Rounds
@@ -37,7 +37,7 @@ func (c *client) Round(round []runtime.Question) ([]inputrequest.Question, bool,
 
 var question = []runtime.Question{{Method: "roots/list", Key: "r"}}
 
-// asksTwice is a plugin that says something, asks, and so again; its result is what it was told.
+// asksTwice is a plugin that sends a message and asks, twice, and returns the answers.
 func asksTwice(ctx context.Context, c *Call) (jsonraw.Object, error) {
 	var o jsonraw.Object
 	for n := range 2 {
@@ -61,7 +61,7 @@ func wait(t *testing.T, c *Call) []inputrequest.Question {
 	return asked
 }
 
-// A call goes on with each request that brings answers, and speaks to the newest.
+// A call continues with each request that has answers, and sends messages to the newest.
 func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lot := NewLot(time.Hour)
@@ -86,7 +86,7 @@ func TestCall(t *testing.T) {
 	})
 }
 
-// A call that nobody comes back to ends, and so does one whose lot closes, or whose request ends.
+// A call ends if its client does not return, its lot is closed, or its request is cancelled.
 func TestCall_ends(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, l *Lot, c *Call){
 		"nobody answers": func(*testing.T, *Lot, *Call) { time.Sleep(parkTime + time.Second) },
@@ -115,7 +115,7 @@ func TestCall_ends(t *testing.T) {
 	}
 }
 
-// So many wait, and one more is told that it cannot.
+// The number of suspended calls is limited, and a further one gets an error.
 func TestLot_bound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lot := NewLot(time.Hour)

@@ -29,7 +29,7 @@ func waiting(journal string) *State {
 	}
 }
 
-// What is encoded comes back, whatever the journal is.
+// A state survives encoding with any journal.
 func TestState_Encode(t *testing.T) {
 	if err := quick.Check(func(journal []byte, call string, round int) bool {
 		s := waiting("")
@@ -50,7 +50,7 @@ func TestState_Encode(t *testing.T) {
 	}
 }
 
-// A state opens for the request that it was made for, however that is written, and for no other.
+// A state opens only for its request, in any JSON formatting.
 func TestKeeper_Open(t *testing.T) {
 	keys := sealed.Random()
 	k := keeper(keys, nil)
@@ -89,7 +89,7 @@ func TestKeeper_Open(t *testing.T) {
 	}
 }
 
-// A state is used once; one that was released may be used again, and whoever comes too late hears the same.
+// A state is used once. A released one may be used again, and later uses get the stored answer.
 func TestKeeper_Use(t *testing.T) {
 	kept := storetest.Open(t, store.Options{Dir: t.TempDir()})
 	keys := sealed.Random()
@@ -119,7 +119,7 @@ func TestKeeper_Use(t *testing.T) {
 	}
 }
 
-// One caller cannot use up the memory of used states for the others, and with a store it does not fill at all.
+// One caller cannot exhaust the memory for used states of others, and with a store it does not fill up at all.
 func TestKeeper_Use_many(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		s := spent{now: func() time.Time { return now }, stored: stored}

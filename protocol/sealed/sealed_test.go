@@ -58,7 +58,7 @@ func TestOpen_changed(t *testing.T) {
 	}
 }
 
-// A new key goes in front, the old one behind it, and then away.
+// Rotation puts a new key in front of the old one, then removes the old one.
 func TestKeys_rotate(t *testing.T) {
 	before, both, after := keysOf(t, "a"), keysOf(t, "b", "a"), keysOf(t, "b")
 	old, young := before.Seal([]byte("old")), both.Seal([]byte("young"))

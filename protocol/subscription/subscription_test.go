@@ -26,7 +26,7 @@ func read(t *testing.T, asked string) (Topics, string) {
 	return wants, string(honoured.Append(nil))
 }
 
-// methods are those of some notifications, and the URIs they are about.
+// methods returns the methods of notifications, with their URIs.
 func methods(news [][]byte) string {
 	var all []string
 	for _, m := range news {
@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Each hears what it wants: news come together until they are taken, each once.
+// Each subscription gets its topics; changes are collected until fetched, each once.
 func TestSet_Tell(t *testing.T) {
 	var s Set
 	wants, _ := read(t, `{"toolsListChanged":true,"resourceSubscriptions":["a:1","b:1"]}`)
@@ -94,7 +94,7 @@ func TestSet_Tell(t *testing.T) {
 	}
 }
 
-// A slow listener hears how each task stands, and a bounded number of steps.
+// A slow listener gets the latest state of each task, within a limited number of notifications.
 func TestSubscription_TellTask(t *testing.T) {
 	one := newSubscription(Topics{})
 	for i := range 3 * maxTaskNews {
@@ -129,7 +129,7 @@ func TestSet_bounds(t *testing.T) {
 	}
 }
 
-// The end comes to all that are open, while they are told, and nobody begins after it.
+// End reaches all open subscriptions while changes are reported, and none is opened afterwards.
 func TestSet_End(t *testing.T) {
 	var s Set
 	var work sync.WaitGroup

@@ -67,7 +67,7 @@ func TestBook(t *testing.T) {
 			if got := string(x.Next()); x.Status != Working || got != want {
 				t.Errorf("%s %s", x.Status, got)
 			}
-			for _, s := range []Status{Completed, Cancelled} { // the second comes too late
+			for _, s := range []Status{Completed, Cancelled} { // the second is ignored
 				if x, _ = b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Status = s }); x.Status != Completed {
 					t.Error(x.Status)
 				}
@@ -84,7 +84,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// A task that waits is taken up by another process, and so is one whose process has gone.
+// Another process takes over a waiting task, and one whose process is gone.
 func TestBook_OtherProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})
@@ -113,7 +113,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	if running, err := first.Running(t.Context()); len(running) != 1 || !running[runs.ID] || err != nil {
 		t.Errorf("%v, %v", running, err)
 	}
-	if err := one.Close(); err != nil { // which gives its name back, as its end does
+	if err := one.Close(); err != nil { // it releases its name, as at its end
 		t.Fatal(err)
 	}
 	list, err := second.Orphans(t.Context())
@@ -140,7 +140,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	}
 }
 
-// A task that takes its process down each time is given up.
+// A task that ends its process each time fails after maxTries.
 func TestBook_Tries(t *testing.T) {
 	dir := t.TempDir()
 	s := store.New(store.Options{Dir: dir})
@@ -184,10 +184,10 @@ func TestBook_Bounds(t *testing.T) {
 	if _, err := b.Open(t.Context(), New{Principal: "ada"}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}
-	begin(t, b, "eve", false) // who has her own
+	begin(t, b, "eve", false) // with her own limit
 }
 
-// A task whose time is over while it works, or while nobody answers it, does not count any more.
+// Expired tasks, working or waiting, no longer count toward the limit.
 func TestBook_expiredSlots(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -207,7 +207,7 @@ func TestBook_expiredSlots(t *testing.T) {
 					t.Fatal(name, status, err)
 				}
 			}
-			if waits := s != nil && status == Input; !waits { // which counts nowhere
+			if waits := s != nil && status == Input; !waits { // stored waiting tasks never count
 				if err := open(); !errors.Is(err, ErrTooMany) {
 					t.Errorf("%s, %s: %v", name, status, err)
 				}
@@ -222,7 +222,7 @@ func TestBook_expiredSlots(t *testing.T) {
 	}
 }
 
-// Two processes change one task at the same time, and no change is lost.
+// Two processes change one task concurrently, and no change is lost.
 func TestBook_Hammer(t *testing.T) {
 	s := storetest.Open(t, store.Options{Dir: t.TempDir()})
 	first, second := NewBook(s, time.Now, 0), NewBook(s, time.Now, 0)
@@ -247,11 +247,10 @@ func TestBook_Hammer(t *testing.T) {
 	}
 }
 
-// always lets every task be adopted.
+// always allows every adoption.
 func always(*Task) bool { return true }
 
-// Of two processes that find one orphan one adopts it, also where the other has brought it to its end by the time that
-// the first has looked.
+// If two processes find the same orphan, only one adopts it, even if it has finished the task when the other tries.
 func TestBook_Adopt_tooLate(t *testing.T) {
 	dir := t.TempDir()
 	open := func(reached func(string) error) *store.Store {

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 )
 
-// heard is what a watcher was told.
+// heard records the calls of a watcher.
 type heard struct{ all []string }
 
 func (h *heard) tell(t Task) { h.all = append(h.all, fmt.Sprint(t.Status, t.Round)) }
@@ -71,7 +71,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What another process does is found by a look, once, and what nobody can change any more is forgotten.
+// Look reports changes by other processes once, and drops finished tasks.
 func TestLook(t *testing.T) {
 	now := storetest.NewClock(time.Now())
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestLook(t *testing.T) {
 	look()
 	look()
 	h.want(t, "input_required0")
-	change(t, listens, x.ID, listens.Take) // its own are told at once
+	change(t, listens, x.ID, listens.Take) // its own changes are reported immediately
 	h.want(t, "working1")
 	change(t, runs, x.ID, to(Cancelled))
 	look()

@@ -42,7 +42,7 @@ func TestTake(t *testing.T) {
 
 func list(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 
-// What has a name is found wherever it stands, and a count that no int holds is cut.
+// Names are found in every position, and counts beyond int are reduced.
 func TestTake_FindsNames(t *testing.T) {
 	c, err := Take(json.RawMessage(`{"$id":"http://a/","$defs":{"x/y":{"$id":"b","$dynamicAnchor":"n"}},"maxLength":18446744073709551616}`))
 	if err != nil {

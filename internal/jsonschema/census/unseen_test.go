@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnseen: names and compared values are found wherever a schema has them; what is only read is not meant.
+// TestUnseen checks that names and compared values are found in every position, and descriptions are ignored.
 func TestUnseen(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"properties":{"a\u200b":{}}}`:                                               "/properties/a\u200b",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumber_AgreesWithBigRat compares with exact arithmetic, where that is affordable.
+// TestNumber_AgreesWithBigRat compares with exact arithmetic where feasible.
 func TestNumber_AgreesWithBigRat(t *testing.T) {
 	numbers := []string{
 		"0", "-0", "0.0", "0e5", "1", "-1", "1.0", "10", "1e1", "100e-1", "0.5", "-0.5", "5e-1", "0.05", "1.5", "15e-1",
@@ -37,7 +37,7 @@ func TestNumber_AgreesWithBigRat(t *testing.T) {
 	}
 }
 
-// Numbers that nobody could expand are compared all the same.
+// Numbers too large to expand can be compared.
 func TestNumber_Huge(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

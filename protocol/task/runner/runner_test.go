@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// begin makes a runner of this function and a task in it.
+// begin returns a runner of this function and a task opened in it.
 func begin(t *testing.T, n task.New, run func(ctx context.Context, t *task.Task) Outcome) (*Runner, task.Task) {
 	t.Helper()
 	r := New(Options{Run: run, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
@@ -46,7 +46,7 @@ func find(t *testing.T, r *Runner, id string) task.Task {
 	return found
 }
 
-// A task becomes what its run came to.
+// A task gets the outcome of its run.
 func TestRunner_outcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcome Outcome
@@ -77,7 +77,7 @@ func TestRunner_outcomes(t *testing.T) {
 	}
 }
 
-// A task that asks is run again with the last of its answers, and not before.
+// A task that asks is run again after the last answer, not earlier.
 func TestRunner_Answer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
@@ -104,7 +104,7 @@ func TestRunner_Answer(t *testing.T) {
 	})
 }
 
-// A kept task waits in its run for its answers, and no longer than it may.
+// A kept task waits for answers within its run, up to a deadline.
 func TestRunner_Ask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
@@ -133,7 +133,7 @@ func TestRunner_Ask(t *testing.T) {
 	})
 }
 
-// So many kept tasks live in a process, and a place is free again when one is over.
+// The number of kept tasks is limited, and a finished one frees its slot.
 func TestRunner_kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, first := begin(t, task.New{Kept: true}, func(ctx context.Context, _ *task.Task) Outcome {
@@ -163,7 +163,7 @@ func TestRunner_kept(t *testing.T) {
 	})
 }
 
-// What was kept of a run is there for the next one, and with other keys it is lost.
+// The stored journal of a run is available to the next one, and lost with other keys.
 func TestRunner_Journal(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -206,8 +206,8 @@ func TestRunner_Journal(t *testing.T) {
 	}
 }
 
-// A task that was answered the moment it had asked runs again before its last run is cleared away, which leaves the new
-// run's journal alone: without that a request would be sent again after a crash.
+// A task answered immediately after its questions runs again before the cleanup of its last run. The cleanup must
+// keep the new run's journal, or a request would be sent again after a crash.
 func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	dir, keys, begun := t.TempDir(), sealed.Random(), make(chan struct{})
 	journalOf := func(r *Runner, x *task.Task) *journal.Journal {
@@ -223,7 +223,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	answer := func() {
 		x, err := second.Find(t.Context(), "ada", id)
 		if err != nil || x.Status != task.Input {
-			return // a step before that
+			return // an earlier step
 		}
 		answered.Do(func() {
 			if _, err := second.Answer(t.Context(), x, map[string]json.RawMessage{"k": []byte(`{}`)}); err != nil {
@@ -266,7 +266,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	first.Close() // which waits until its run is cleared away
+	first.Close() // waits for the cleanup of its run
 	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
 		t.Errorf("the journal of the run that goes on has %q", what)
 	}
