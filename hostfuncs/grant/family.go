@@ -202,7 +202,7 @@ func (s *Set) SuggestPrivatePage(u *url.URL) string {
 	return notation.Paste(g.String())
 }
 
-// given decides on a family whose lines only state limits.
+// given decides on a family with lines that only state limits.
 func (s *Set) given(f Family) Decision {
 	d := s.decide(f, func(*Grant) bool { return true })
 	if d.Grant == nil && !d.Beyond {

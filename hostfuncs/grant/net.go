@@ -168,7 +168,7 @@ func (r *netRule) parseHost(host string, m marks, line int) error {
 	return nil
 }
 
-// parseSegment reads a segment or label whose stars are wildcards.
+// parseSegment reads a segment or label with stars as wildcards.
 func parseSegment(text string) (segment, bool) {
 	if text == "**" {
 		return segment{any: true}, true

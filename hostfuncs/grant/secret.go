@@ -186,8 +186,8 @@ func (s *Set) mayHave(name string) bool {
 	return true
 }
 
-// SecretsFor returns the lines whose value may be sent to an address, which is canonical. A line with the same name in
-// each ceiling must allow it too.
+// SecretsFor returns the lines with a value that may be sent to an address, which is canonical. A line with the same
+// name in each ceiling must allow it too.
 func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 	var out []Secret
 	for _, line := range s.Secrets() {
@@ -215,7 +215,7 @@ func (s *Set) ConfigSecrets() map[string]string {
 	return out
 }
 
-// checkSecrets finds config values whose secret no line grants.
+// checkSecrets finds config values with a secret that no line grants.
 func (s *Set) checkSecrets() error {
 	for _, g := range s.grants {
 		for _, key := range notation.Sorted(g.secrets) {

@@ -151,7 +151,7 @@ func (c *caller) mustOpen(path string, oflags, rights, fdflags uint64) uint64 {
 	return fd
 }
 
-// path1 calls a function whose parameters are (folder, path).
+// path1 calls a function with the parameters (folder, path).
 func (c *caller) path1(name, path string) wasi.Errno {
 	ptr, size := c.put(str, path)
 	return c.call(name, 3, ptr, size)

@@ -12,8 +12,8 @@
 // that died later. During step 6 another program may see some of the changes.
 //
 // With keys, the line of step 5 says that the keys decide: step 6 runs while they are being kept. If they were not
-// kept, or this is unknown, all changes are undone. A replaced or removed file is available under its backup name
-// until step 7, on a file system without hard links too.
+// kept, all changes are undone. If this is unknown, Recover decides at the next start. A replaced or removed file is
+// available under its backup name until step 7, on a file system without hard links too.
 //
 // All file operations go through folders that were opened before (os.Root), so that no link placed meanwhile can
 // redirect them. A replaced file keeps its mode and owner.

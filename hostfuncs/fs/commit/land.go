@@ -155,7 +155,8 @@ func (l *landing) decide() error {
 	return l.takeBack(err, how)
 }
 
-// takeBack undoes the landing after an error. The record says so first.
+// takeBack undoes the landing after an error. A committed one is first recorded as undoing, so that Recover does not
+// finish it.
 func (l *landing) takeBack(err error, how state) error {
 	if err == nil {
 		return nil

@@ -78,7 +78,7 @@ func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	}
 }
 
-// filter returns the entries that the guest may see and whose names it can use.
+// filter returns the visible entries with names that the guest can use.
 func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 	var out []wasi.DirEntry
 	for _, entry := range entries {

@@ -72,7 +72,7 @@ type Tree struct {
 	decider Decider
 	viewer  Viewer               // nil if the decider does not implement it
 	empty   []string             // guest paths of folders that do not exist on the host
-	folders map[*folder]struct{} // open ones, whose paths are updated by renames
+	folders map[*folder]struct{} // open ones; renames update their paths
 }
 
 var _ wasi.Tree = (*Tree)(nil)

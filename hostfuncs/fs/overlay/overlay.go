@@ -86,7 +86,7 @@ type Overlay struct {
 	below map[string]int    // number of nodes below a real path
 	files map[string]*inode // opened files of the host, by real path
 	parts map[any]*part
-	dirs  map[*dir]struct{} // open ones, whose paths are updated by renames
+	dirs  map[*dir]struct{} // open ones; renames update their paths
 	used  int64             // bytes of contents
 	made  uint64            // number of files, folders and links created so far
 }

@@ -1,4 +1,4 @@
-// Package pipe provides a bounded in-memory stream whose ends can be polled.
+// Package pipe provides a bounded in-memory stream that can be polled at both ends.
 //
 //	writer ── Write ──▶ [ at most Size bytes ] ── TryRead ──▶ reader, or a channel to wait on
 //
