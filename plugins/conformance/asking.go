@@ -6,7 +6,7 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// asking are the tools that ask the client something in the middle of their work.
+// asking returns the tools that ask the client questions.
 func asking() []sallyport.Item {
 	return []sallyport.Item{
 		sallyport.Want("elicitation", "", "asks what the suite wants it to ask"),
@@ -71,7 +71,7 @@ func askDefaults(c *sallyport.Call, _ sallyport.None) (string, error) {
 	return "Elicitation completed: action=accept, content=" + asJSON(values), nil
 }
 
-// enums are the five ways to write a choice.
+// enums is a schema with the five ways to write a choice.
 const enums = `{"type":"object","properties":{
 "untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
 "titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},
@@ -160,7 +160,7 @@ func askTwice(c *sallyport.Call, _ sallyport.None) (string, error) {
 	return name.Value.Name + " likes " + color.Value.Color, err
 }
 
-// askWhatIsDeclared asks for everything: what the client did not declare it is not asked.
+// askWhatIsDeclared asks a person and a model, and ignores the refusal of a question that the client does not support.
 func askWhatIsDeclared(c *sallyport.Call, _ sallyport.None) (string, error) {
 	name := sallyport.Form[nameForm]{Key: "user_name", Message: "What is your name?"}
 	greeting := sallyport.Sampling{
@@ -178,7 +178,7 @@ type contextForm struct {
 	Context string `json:"context"`
 }
 
-// promptWithQuestion is a prompt that asks before it is written.
+// promptWithQuestion is a prompt that asks a question first.
 func promptWithQuestion(c *sallyport.Call, _ sallyport.None) (string, error) {
 	form := sallyport.Form[contextForm]{Key: "user_context", Message: "What context should the prompt use?"}
 	err := sallyport.Ask(c, &form)

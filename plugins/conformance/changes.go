@@ -2,7 +2,7 @@ package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 
-// changes are tools that change what the plugin offers, and what comes and goes.
+// changes returns tools that change the plugin's lists, and the entries that they show and hide.
 func changes() []sallyport.Item {
 	return []sallyport.Item{
 		sallyport.Tool("test_trigger_tool_change", "Shows one tool more, and takes it away again.", toolChange),

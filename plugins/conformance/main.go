@@ -1,6 +1,6 @@
-// Conformance is a Sallyport plugin that holds the fixtures of MCP's public conformance suite: tools,
-// resources and prompts with the names and answers that its scenarios expect. Publish it with bare names
-// (prefix: false), as sallyport.yaml beside it does.
+// Conformance is a Sallyport plugin with the fixtures of MCP's public conformance suite: tools, resources and prompts
+// with the names and results that its scenarios expect. It must be published with bare names (prefix: false), as in
+// sallyport.yaml in this folder.
 package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"

@@ -25,7 +25,7 @@ func watched(*sallyport.Call) (string, error) {
 	return "This is the content of the watched resource.", nil
 }
 
-// data is in the order of the suite's example.
+// data has the member order of the suite's example.
 type data struct {
 	ID   string `json:"id"`
 	Test bool   `json:"templateTest"`

@@ -7,7 +7,7 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// longRunning are the tools whose calls go on after their answer, and one beside them that does not.
+// longRunning returns tools with task support, and one without.
 func longRunning() []sallyport.Item {
 	return []sallyport.Item{
 		sallyport.Tool("greet", "Greets at once.", greet),

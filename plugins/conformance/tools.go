@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// pixel is a picture of one red pixel.
+	// pixel is an image of one red pixel.
 	//go:embed pixel.png
 	pixel []byte
-	// beep is a hundredth of a second of sound.
+	// beep is an audio file of 10 ms.
 	//go:embed beep.wav
 	beep []byte
 )
 
-// pause is how far apart the suite wants notifications to be.
+// pause is the interval between notifications that the suite requires.
 const pause = 50 * time.Millisecond
 
 func tools() []sallyport.Item {
@@ -109,7 +109,7 @@ func headerTool(_ *sallyport.Call, a headerArgs) (string, error) {
 	return "The region is " + a.Region + ".", nil
 }
 
-// schema2020 is what the suite's scenario json-schema-2020-12 shows; it must reach clients as it is.
+// schema2020 is the schema of the suite's scenario json-schema-2020-12. It must reach clients unchanged.
 const schema2020 = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode is the text of a body: in the charset of a byte order mark, else the one that the server says, else the one that
-// an HTML page says of itself, else UTF-8, or windows-1252 if it cannot be that.
+// decode returns the text of a body. Its charset is that of a byte order mark, else of the server's label, else of a
+// declaration in an HTML page, else UTF-8, or windows-1252 if it is not valid UTF-8.
 func decode(body []byte, label string, isHTML bool) string {
 	body = whole(body)
 	contentType := "text/plain"
@@ -33,8 +33,8 @@ func decode(body []byte, label string, isHTML bool) string {
 	return string(text)
 }
 
-// names tells whether a page names its charset. The library says so of every charset but its own fallback; a head that is
-// UTF-8 for sure has no fallback.
+// names reports whether a page declares a charset other than UTF-8. The head is made valid UTF-8, for which the library
+// returns that charset unless the page declares a different one.
 func names(body []byte) bool {
 	head := []byte(strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf {
@@ -46,7 +46,7 @@ func names(body []byte) bool {
 	return name != "utf-8"
 }
 
-// whole is a body without a character at its end that was cut.
+// whole returns a body without a truncated character at its end.
 func whole(body []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(body); i++ {
 		tail := body[len(body)-i:]
@@ -60,7 +60,7 @@ func whole(body []byte) []byte {
 	return body
 }
 
-// trimMark takes a byte order mark off, which is no text.
+// trimMark removes a byte order mark.
 func trimMark(body []byte) []byte {
 	if len(body) >= 3 && string(body[:3]) == "\xef\xbb\xbf" {
 		return body[3:]

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxBody is how much of a page is read: an instance has 64 MiB, and a parsed page needs about ten
-	// times its size.
+	// maxBody bounds the part of a page that is read: an instance has 64 MiB, and a parsed page needs about ten times
+	// its size.
 	maxBody = 4 << 20
-	// maxImage keeps an image in base64 under the 256 KiB that a result may have.
+	// maxImage keeps an image in base64 below 256 KiB, the limit of a result.
 	maxImage = 180 << 10
-	// maxErrorText is how much is shown of the page that explains an error.
+	// maxErrorText bounds the text shown of an error page.
 	maxErrorText = 2000
 )
 
@@ -30,10 +30,10 @@ type fetchArgs struct {
 	Raw    bool   `json:"raw,omitempty" doc:"the HTML as it is, rather than Markdown"`
 }
 
-// page is what came back, read and decoded.
+// page is a decoded response.
 type page struct {
 	url, title, text string
-	cut              bool // there was more than maxBody
+	cut              bool // the body is longer than maxBody
 }
 
 func fetch(c *sallyport.Call, a fetchArgs) (sallyport.Result, error) {
@@ -59,7 +59,7 @@ func fetch(c *sallyport.Call, a fetchArgs) (sallyport.Result, error) {
 	return answer(a, page{url: target, cut: cut}, res, body)
 }
 
-// answer makes a result of a response's body by its type.
+// answer converts the body of a response to a result, according to its type.
 func answer(a fetchArgs, p page, res *sallyport.HTTPResponse, body []byte) (sallyport.Result, error) {
 	kind, params := mediaType(res.Header.Get("Content-Type"), body)
 	switch {
@@ -74,7 +74,7 @@ func answer(a fetchArgs, p page, res *sallyport.HTTPResponse, body []byte) (sall
 	return part(p, a)
 }
 
-// parseURL takes http and https only, and https for a URL without a scheme.
+// parseURL accepts only http and https, and assumes https for a URL without a scheme.
 func parseURL(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	if !strings.Contains(s, "://") {
@@ -93,7 +93,7 @@ func parseURL(s string) (string, error) {
 	return u.String(), nil
 }
 
-// mediaType is the type that the server says, or one that is guessed from the bytes.
+// mediaType returns the type that the server declares, or else one detected from the bytes.
 func mediaType(header string, body []byte) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(header)
 	if (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter)) && kind != "application/octet-stream" {
@@ -109,18 +109,18 @@ func mediaType(header string, body []byte) (string, map[string]string) {
 	return "application/octet-stream", nil
 }
 
-// isText tells whether bytes of an unknown type can be shown: UTF-8 without control characters.
+// isText reports whether bytes of an unknown type can be shown: UTF-8 without control characters.
 func isText(body []byte) bool {
 	body = body[:min(len(body), 4096)]
 	for i := 0; i < utf8.UTFMax && len(body) > 0 && !utf8.Valid(body); i++ {
-		body = body[:len(body)-1] // it may have been cut within a character
+		body = body[:len(body)-1] // it may be truncated within a character
 	}
 	return utf8.Valid(body) && !bytes.ContainsFunc(body, func(r rune) bool {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != 0x1b
 	})
 }
 
-// read fills in the text; false means that there is none.
+// read sets the text. It returns false for a type without text.
 func (p *page) read(kind, charset string, body []byte, a fetchArgs) bool {
 	switch {
 	case isHTML(kind) && !a.Raw:
@@ -137,7 +137,7 @@ func (p *page) read(kind, charset string, body []byte, a fetchArgs) bool {
 
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
 
-// isTextual tells the types that are text though not all are called so.
+// isTextual reports whether a type is text, including those not named text/*.
 func isTextual(kind string) bool {
 	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
 		return true
@@ -164,7 +164,7 @@ func failed(p page, status int) sallyport.Result {
 	return sallyport.Result{Content: []sallyport.Content{sallyport.Text(text)}, IsError: true}
 }
 
-// part is the asked part of a page under a line that says what it is.
+// part returns the requested part of a page, below a line that describes it.
 func part(p page, a fetchArgs) (sallyport.Result, error) {
 	total := utf8.RuneCountInString(p.text)
 	if a.Start > 0 && a.Start >= total {
@@ -191,7 +191,7 @@ func part(p page, a fetchArgs) (sallyport.Result, error) {
 	return sallyport.Result{Content: []sallyport.Content{sallyport.Text(head + "\n\n" + text)}}, nil
 }
 
-// cutRunes is n characters of s from the character start on.
+// cutRunes returns n characters of s, from the character start.
 func cutRunes(s string, start, n int) string {
 	from, i := len(s), 0
 	for at := range s {

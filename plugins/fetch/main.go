@@ -1,5 +1,5 @@
-// Fetch is a Sallyport plugin that reads web pages: HTML becomes clean Markdown, long pages come in
-// parts. It needs a net grant for what it shall read.
+// Fetch is a Sallyport plugin that reads web pages: it converts HTML to clean Markdown, and returns long pages in
+// parts. It requires a net grant for the addresses.
 package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"

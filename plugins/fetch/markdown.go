@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markdown reads a page's title, and its main part, or all of it, as Markdown. Links are absolute.
+// markdown returns a page's title, and its main part as Markdown, or all of it if whole is set. Links are absolute.
 func markdown(source, address string, whole bool) (title, text string) {
 	if isLong(source) {
 		return streamed(source, address)
@@ -43,7 +43,7 @@ func markdown(source, address string, whole bool) (title, text string) {
 	return title, strings.TrimSpace(string(out))
 }
 
-// plain is the text between the tags.
+// plain returns the text without tags.
 func plain(source string) string {
 	var words []string
 	for z := html.NewTokenizer(strings.NewReader(source)); ; {
@@ -63,7 +63,8 @@ func newConverter() *converter.Converter {
 	))
 }
 
-// mainPart drops what surrounds an article. A page whose main element has little text is taken whole.
+// mainPart drops the elements around an article. If the main element of a page has little text, the page is kept
+// whole.
 func mainPart(body *html.Node) *html.Node {
 	total := len(textOf(body))
 	for _, is := range []func(*html.Node) bool{isMain, isOnlyArticle(body)} {
@@ -82,7 +83,7 @@ func isMain(n *html.Node) bool {
 	return n.DataAtom == atom.Main || attr(n, "role") == "main"
 }
 
-// isOnlyArticle finds an article if there is one only; several are a list of them.
+// isOnlyArticle returns a predicate for the only article of a page. Several articles are a list, and do not match.
 func isOnlyArticle(body *html.Node) func(*html.Node) bool {
 	count := 0
 	find(body, func(n *html.Node) bool {
@@ -94,7 +95,7 @@ func isOnlyArticle(body *html.Node) func(*html.Node) bool {
 	return func(n *html.Node) bool { return count == 1 && n.DataAtom == atom.Article }
 }
 
-// alwaysDropped tells elements that are not read: code, forms' controls, what is not shown.
+// alwaysDropped reports whether an element has no readable text: code, form controls, hidden elements.
 func alwaysDropped(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Canvas, atom.Object,
@@ -108,7 +109,7 @@ func alwaysDropped(n *html.Node) bool {
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 
-// surroundings tells what is beside the text: navigation, asides, forms.
+// surroundings reports whether an element is not part of the main text: navigation, asides, forms.
 func surroundings(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Form, atom.Menu:
@@ -134,7 +135,7 @@ func prune(n *html.Node, drop func(*html.Node) bool) {
 	}
 }
 
-// find is the first element, in the order of the page, for which is answers true.
+// find returns the first element, in document order, for which is returns true.
 func find(n *html.Node, is func(*html.Node) bool) *html.Node {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && is(c) {
@@ -144,7 +145,7 @@ func find(n *html.Node, is func(*html.Node) bool) *html.Node {
 	return nil
 }
 
-// textOf is the text inside an element on one line.
+// textOf returns the text inside an element on one line.
 func textOf(n *html.Node) string {
 	if n == nil {
 		return ""
@@ -176,24 +177,24 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// baseOf is what relative links are relative to.
+// baseOf returns the base URL of relative links.
 func baseOf(doc *html.Node, address string) *url.URL {
 	u, err := url.Parse(address)
 	if err != nil {
 		return &url.URL{}
 	}
 	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
-		if v, err := u.Parse(attr(b, "href")); err == nil && len(v.String()) <= maxLink { // it is written once for each link
+		if v, err := u.Parse(attr(b, "href")); err == nil && len(v.String()) <= maxLink { // it is repeated in each link
 			return v
 		}
 	}
 	return u
 }
 
-// maxSpan is how many columns or rows a table's cell may take: the converter makes a cell for each.
+// maxSpan bounds the columns or rows of a table cell: the converter makes a cell for each.
 const maxSpan = 20
 
-// boundSpans takes away the spans of cells that no honest table has.
+// boundSpans removes spans that exceed maxSpan.
 func boundSpans(body *html.Node) {
 	for n := range body.Descendants() {
 		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {

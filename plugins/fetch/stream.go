@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxTokens is how many tags and texts a page may have to be parsed whole: each takes some hundred bytes as a tree, and as
-// much again on the way to Markdown, of the 64 MiB that an instance has. Longer pages are read as a stream.
+// maxTokens bounds the tags and texts of a page that is parsed as a tree: each takes some hundred bytes in the tree,
+// and as much again in the conversion to Markdown, of the 64 MiB of an instance. Longer pages are streamed.
 const maxTokens = 20_000
 
-// maxParsed is how many bytes a page may have to be parsed whole.
+// maxParsed bounds the bytes of a page that is parsed as a tree.
 const maxParsed = 1 << 20
 
-// isLong tells whether a page is larger, or has more tags and texts, than is parsed whole.
+// isLong reports whether a page exceeds maxParsed or maxTokens.
 func isLong(source string) bool {
 	if len(source) > maxParsed {
 		return true
@@ -29,21 +29,21 @@ func isLong(source string) bool {
 	return true
 }
 
-// stream writes a page as Markdown from its tags as they come, in memory that does not grow with their number: headings,
-// paragraphs, lists, links and preformatted text.
+// stream converts a page to Markdown token by token, in memory independent of their number: headings, paragraphs,
+// lists, links and preformatted text.
 type stream struct {
 	out     strings.Builder
 	base    *url.URL
 	title   string
 	inTitle bool
-	hidden  []atom.Atom // the elements whose text is not read, outermost first
-	link    string      // of the anchor that is open
+	hidden  []atom.Atom // open elements with ignored text, outermost first
+	link    string      // of the open anchor
 	pre     bool
-	blank   int // line ends at the end of out
+	blank   int // number of line ends at the end of out
 	space   bool
 }
 
-// streamed reads the title and the text of a page that is long.
+// streamed returns the title and the text of a long page.
 func streamed(source, address string) (title, text string) {
 	s := &stream{blank: 2}
 	s.out.Grow(len(source) / 2)
@@ -72,7 +72,7 @@ func isVoid(a atom.Atom) bool {
 	return a == atom.Br || a == atom.Hr || a == atom.Img || a == atom.Input
 }
 
-// unread tells the elements whose text is not read.
+// unread reports whether the text of an element is ignored.
 func unread(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Canvas, atom.Object,
@@ -115,7 +115,7 @@ func (s *stream) open(t html.Token) {
 	}
 }
 
-// maxHidden bounds elements in each other whose text is not read.
+// maxHidden bounds the nesting of elements with ignored text.
 const maxHidden = 1000
 
 func (s *stream) close(a atom.Atom) {
@@ -161,10 +161,10 @@ func isBlock(a atom.Atom) bool {
 	return false
 }
 
-// maxLink is the longest address that is shown.
+// maxLink bounds the length of an address that is shown.
 const maxLink = 2000
 
-// absolute is the address of a link; "" is none that is shown.
+// absolute returns the absolute address of a link, or "" if it is not shown.
 func (s *stream) absolute(t html.Token) string {
 	for _, a := range t.Attr {
 		if a.Key != "href" || s.base == nil || len(a.Val) > maxLink || strings.HasPrefix(a.Val, "#") {
@@ -191,7 +191,7 @@ func (s *stream) text(text string) {
 	}
 }
 
-// words writes text with its white space as single blanks.
+// words writes text with its white space collapsed to single blanks.
 func (s *stream) words(text string) {
 	lead := strings.TrimLeft(text, " \t\r\n") != text
 	for word := range strings.FieldsSeq(text) {
@@ -215,7 +215,7 @@ func (s *stream) write(text string) {
 	s.blank, s.space = 0, false
 }
 
-// breakLine ends the line, and leaves n-1 empty lines at least.
+// breakLine ends the line, followed by at least n-1 empty lines.
 func (s *stream) breakLine(n int) {
 	for ; s.blank < n; s.blank++ {
 		s.out.WriteByte('\n')

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/plugins/internal/granted"
 )
 
-// maxEntries keeps a list short enough to read.
+// maxEntries bounds a list, to keep it readable.
 const maxEntries = 1000
 
 type listArgs struct {
@@ -22,7 +22,7 @@ type listArgs struct {
 	Hidden bool   `json:"hidden,omitempty" doc:"names that begin with a dot too"`
 }
 
-// list writes one line an entry: size, time and path, or the path with a slash for a folder.
+// list returns one line per entry: size, time and path, or the path with a slash for a folder.
 func list(_ *sallyport.Call, a listArgs) (string, error) {
 	if all := granted.Roots(); a.Path == "" && len(all) > 1 {
 		return "granted:\n" + strings.Join(all, "\n"), nil
@@ -31,7 +31,7 @@ func list(_ *sallyport.Call, a listArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// that it is to be listed is said before anything else: whoever may not is told what would allow that
+	// opening the folder first makes a denial name the line that would allow it
 	if f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0); err == nil {
 		_ = f.Close()
 	} else if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func (l *lister) visit(path string, d fs.DirEntry, err error) error {
 		return err
 	}
 	info, err := d.Info()
-	if err != nil { // it is gone
+	if err != nil { // removed meanwhile
 		return nil
 	}
 	l.lines = append(l.lines, line(rel, info))

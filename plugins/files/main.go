@@ -1,5 +1,5 @@
-// Files is a Sallyport plugin for the files that its operator grants: list, read, search, write and edit,
-// and each file as a resource. It sees files where they are on the host; what is not granted is not there.
+// Files is a Sallyport plugin for the files that its operator grants: list, read, search, write and edit, and each
+// file as a resource. Paths are those of the host. Files without a grant are invisible.
 package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxFile is the largest file that is read at once; an instance has 64 MiB.
+	// maxFile bounds a file that is read: an instance has 64 MiB.
 	maxFile = 8 << 20
-	// maxShown is how much of a text is shown at once, under the 256 KiB that a result may have.
+	// maxShown bounds a text in a result, below 256 KiB, the limit of a result.
 	maxShown = 100 << 10
-	// maxBinary keeps bytes in base64 under that too.
+	// maxBinary bounds bytes in base64, for the same reason.
 	maxBinary = 180 << 10
 )
 
@@ -79,7 +79,7 @@ func load(path string) ([]byte, error) {
 	return data, nil
 }
 
-// window is n lines of a text from the line start on, and a note if that is not all.
+// window returns n lines of a text, from the line start, and a note if that is not all.
 func window(text string, start, n int) (shown, note string) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -93,7 +93,7 @@ func window(text string, start, n int) (shown, note string) {
 		}
 	}
 	shown = strings.Join(lines[first:end], "")
-	if len(shown) > maxShown { // one line
+	if len(shown) > maxShown { // even one line may be too long
 		shown = strings.ToValidUTF8(shown[:maxShown], "")
 		return shown, fmt.Sprintf("(line %d is cut after %d bytes)", first+1, maxShown)
 	}
@@ -103,7 +103,7 @@ func window(text string, start, n int) (shown, note string) {
 	return shown, note
 }
 
-// firstLine is an index from 0 for a line counted from 1, or from the end.
+// firstLine converts a line number, counted from 1 or backwards from the end, to an index from 0.
 func firstLine(start, total int) int {
 	switch {
 	case start < 0:
@@ -114,13 +114,13 @@ func firstLine(start, total int) int {
 	return 0
 }
 
-// isText tells whether bytes can be shown: UTF-8 without NUL.
+// isText reports whether bytes can be shown: UTF-8 without NUL.
 func isText(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// mimeTypes are the types of the names that are common; package mime would look for tables in the file
-// system, which is not granted.
+// mimeTypes maps common file name extensions to types. Package mime would read tables from the file system, which is
+// not granted.
 var mimeTypes = map[string]string{
 	".md": "text/markdown", ".html": "text/html", ".htm": "text/html", ".css": "text/css", ".csv": "text/csv",
 	".js": "text/javascript", ".json": "application/json", ".xml": "application/xml", ".svg": "image/svg+xml",
@@ -129,7 +129,7 @@ var mimeTypes = map[string]string{
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".txt": "text/plain",
 }
 
-// mimeType is the type that a file's name says, or that its bytes are.
+// mimeType returns the type according to a file's name, or else its bytes.
 func mimeType(path string, data []byte) string {
 	if kind := mimeTypes[strings.ToLower(filepath.Ext(path))]; kind != "" {
 		return kind

@@ -32,11 +32,11 @@ func readResource(_ *sallyport.Call, v sallyport.Vars) (sallyport.Contents, erro
 	return r, nil
 }
 
-// completePath lists what begins with the typed path.
+// completePath returns the entries that begin with the typed path.
 func completePath(_ *sallyport.Call, typed string) ([]string, error) {
 	dir, part := filepath.Split(typed)
 	entries, err := os.ReadDir(filepath.Clean(granted.Root + dir))
-	if err != nil { // nothing there, nothing to suggest
+	if err != nil { // no folder, no suggestions
 		return nil, nil
 	}
 	var found []string

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxSearched is the largest file that is searched; larger ones are data rather than text.
+	// maxSearched bounds a file that is searched. Larger ones are data rather than text.
 	maxSearched = 4 << 20
-	// maxLine is how much of a matching line is shown.
+	// maxLine bounds the part of a matching line that is shown.
 	maxLine = 300
 )
 
@@ -78,7 +78,7 @@ func (s *searcher) visit(p string, d fs.DirEntry, err error) error {
 	switch {
 	case p == s.root && err != nil:
 		return err
-	case err != nil: // a folder that cannot be opened holds no match
+	case err != nil: // a folder that cannot be opened has no matches
 		return nil
 	case p != s.root && !s.args.Hidden && strings.HasPrefix(d.Name(), "."):
 		return skip(d)
@@ -124,7 +124,7 @@ func (s *searcher) file(p, rel string) {
 	}
 }
 
-// lines searches the lines of a file: path:12:a match, path-13-a line beside it.
+// lines searches the lines of a file. Output is path:12:text for a match, and path-13-text for a context line.
 func (s *searcher) lines(rel string, data []byte) {
 	var lines []string
 	var hits []int
@@ -142,7 +142,7 @@ func (s *searcher) lines(rel string, data []byte) {
 			return
 		}
 		last := min(hit+s.args.Context, len(lines)-1)
-		if i+1 < len(hits) { // the next match shows its own
+		if i+1 < len(hits) { // the next match shows its own context
 			last = min(last, hits[i+1]-1)
 		}
 		s.hit(rel, lines, max(hit-s.args.Context, shown+1, 0), hit, last)
@@ -162,7 +162,7 @@ func (s *searcher) hit(rel string, lines []string, first, hit, last int) {
 	s.add(b.String())
 }
 
-// add writes a match unless there are enough.
+// add writes a match unless the limit is reached.
 func (s *searcher) add(text string) {
 	if s.matches == s.args.Max || s.out.Len()+len(text) > maxShown {
 		s.full = true
@@ -201,11 +201,11 @@ func shorten(line string) string {
 	return strings.ToValidUTF8(line[:maxLine], "") + "…"
 }
 
-// matchGlob matches a path with a pattern in which ** is any number of folders. A pattern without a
-// slash is of the name alone.
+// matchGlob matches a path with a pattern in which ** stands for any number of folders. A pattern without a slash
+// matches the file name only.
 func matchGlob(pattern, rel string) bool {
 	if !strings.Contains(pattern, "/") {
-		ok, _ := path.Match(pattern, path.Base(rel)) // a bad pattern matches nothing
+		ok, _ := path.Match(pattern, path.Base(rel)) // an invalid pattern matches nothing
 		return ok
 	}
 	return matchSegments(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(rel, "/"))

@@ -70,7 +70,7 @@ type textChange struct {
 	All bool   `json:"all,omitempty" doc:"replace every occurrence"`
 }
 
-// edit returns what changed, as hunks of a diff.
+// edit returns the changes as hunks of a diff.
 func edit(_ *sallyport.Call, a editArgs) (string, error) {
 	path, err := granted.Clean(a.Path)
 	if err != nil {
@@ -99,8 +99,8 @@ func edit(_ *sallyport.Call, a editArgs) (string, error) {
 	return path + "\n" + strings.Join(hunks, ""), nil
 }
 
-// apply makes one change and shows it. A model writes plain line ends, whatever a file has: they fit both kinds, and the
-// replacement gets those of the place. Old text with carriage returns of its own is taken as it is.
+// apply makes one change and returns its diff hunk. Models write LF line ends for every file: they match both kinds,
+// and the replacement gets the kind of its place. Old text that contains carriage returns is matched exactly.
 func (e textChange) apply(text string) (result, hunk string, err error) {
 	places := find(text, e.Old)
 	switch n := len(places); {
@@ -127,10 +127,10 @@ func (e textChange) apply(text string) (result, hunk string, err error) {
 	return b.String(), hunk, nil
 }
 
-// place is a part of a text, in bytes.
+// place is a range of a text, in bytes.
 type place struct{ from, to int }
 
-// find lists where old is in a text, without overlaps. Each of its line ends fits one of either kind.
+// find returns the non-overlapping places of old in a text. Each of its line ends matches either kind.
 func find(text, old string) []place {
 	var found []place
 	head, _, _ := strings.Cut(old, "\n")
@@ -149,7 +149,7 @@ func find(text, old string) []place {
 	return found
 }
 
-// match is where old ends if it begins at i, else -1.
+// match returns the end of old if it occurs at i, else -1.
 func match(text string, i int, old string) int {
 	for {
 		line, rest, more := strings.Cut(old, "\n")
@@ -170,7 +170,7 @@ func match(text string, i int, old string) int {
 	}
 }
 
-// endsInCRLF tells whether the first line end in a place, or behind it, or else before it, is of that kind.
+// endsInCRLF reports whether the first line end in a place, or else after it, or else before it, is CRLF.
 func endsInCRLF(text string, p place) bool {
 	if i := strings.IndexByte(text[p.from:], '\n'); i >= 0 {
 		return p.from+i > 0 && text[p.from+i-1] == '\r'
@@ -179,7 +179,7 @@ func endsInCRLF(text string, p place) bool {
 	return i > 0 && text[i-1] == '\r'
 }
 
-// almost says if only white space differs.
+// almost returns a hint if only white space differs.
 func almost(text, old string) string {
 	if squeezed := squeeze(old); squeezed != "" && strings.Contains(squeeze(text), squeezed) {
 		return "; it would fit if white space did not matter, so read the file again"
@@ -189,7 +189,7 @@ func almost(text, old string) string {
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// maxLineList is how many line numbers an error lists.
+// maxLineList bounds the line numbers in an error.
 const maxLineList = 10
 
 func lineList(text string, places []place) string {
@@ -203,7 +203,7 @@ func lineList(text string, places []place) string {
 	return strings.Join(lines, ", ")
 }
 
-// show is a change as a hunk of a diff: the whole lines that it touches. Of n places it shows the first.
+// show returns a change as a diff hunk of the whole lines that it touches. Of n places it shows the first.
 func show(text string, p place, replacement string, n int) string {
 	from := strings.LastIndexByte(text[:p.from], '\n') + 1
 	to := len(text)

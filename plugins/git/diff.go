@@ -64,7 +64,7 @@ func (r *repository) changes(a diffArgs) ([]change, error) {
 	return commitChanges(c, d, cleanPath(a.Path))
 }
 
-// ends takes a range apart.
+// ends splits a range into its two revisions.
 func (a diffArgs) ends() (from, to string, sinceParted bool, err error) {
 	from, to = a.From, a.To
 	for _, dots := range []string{"...", ".."} {
@@ -82,7 +82,7 @@ func (a diffArgs) ends() (from, to string, sinceParted bool, err error) {
 	return from, to, false, nil
 }
 
-// parting is the last commit that two have in common.
+// parting returns the best common ancestor of two commits.
 func parting(c, d *object.Commit) (*object.Commit, error) {
 	bases, err := c.MergeBase(d)
 	if err != nil {

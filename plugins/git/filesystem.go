@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-billy/v5"
 )
 
-// tree is a folder as go-git wants to see it. Nothing can be written through it.
+// tree is a read-only folder for go-git.
 type tree struct{ dir string }
 
 var _ billy.Filesystem = tree{}
@@ -23,7 +23,7 @@ func (t tree) path(name string) string {
 // Open opens a file for reading.
 func (t tree) Open(name string) (billy.File, error) { return t.OpenFile(name, os.O_RDONLY, 0) }
 
-// OpenFile opens a file; only for reading.
+// OpenFile opens a file. It fails for flags other than read-only.
 func (t tree) OpenFile(name string, flag int, _ fs.FileMode) (billy.File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC) != 0 {
 		return nil, billy.ErrReadOnly
@@ -35,16 +35,16 @@ func (t tree) OpenFile(name string, flag int, _ fs.FileMode) (billy.File, error)
 	return file{f}, nil
 }
 
-// Stat describes a file.
+// Stat returns the description of a file.
 func (t tree) Stat(name string) (fs.FileInfo, error) { return os.Stat(t.path(name)) }
 
-// Lstat describes a file or the link itself.
+// Lstat returns the description of a file, without following a link.
 func (t tree) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(t.path(name)) }
 
-// Readlink reads a link.
+// Readlink returns the target of a link.
 func (t tree) Readlink(name string) (string, error) { return os.Readlink(t.path(name)) }
 
-// ReadDir lists a folder.
+// ReadDir returns the entries of a folder.
 func (t tree) ReadDir(name string) ([]fs.FileInfo, error) {
 	entries, err := os.ReadDir(t.path(name))
 	if err != nil {
@@ -52,23 +52,23 @@ func (t tree) ReadDir(name string) ([]fs.FileInfo, error) {
 	}
 	infos := make([]fs.FileInfo, 0, len(entries))
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil { // else it is gone since
+		if info, err := e.Info(); err == nil { // fails for an entry that was removed meanwhile
 			infos = append(infos, info)
 		}
 	}
 	return infos, nil
 }
 
-// Join joins a path.
+// Join joins path elements.
 func (t tree) Join(elem ...string) string { return filepath.Join(elem...) }
 
-// Chroot is a folder below.
+// Chroot returns a folder below this one.
 func (t tree) Chroot(name string) (billy.Filesystem, error) { return tree{t.path(name)}, nil }
 
-// Root is the folder itself.
+// Root returns the path of the folder.
 func (t tree) Root() string { return t.dir }
 
-// Create, Rename, Remove, MkdirAll, Symlink and TempFile would write.
+// Create, Rename, Remove, MkdirAll, Symlink and TempFile fail: the folder is read-only.
 func (t tree) Create(string) (billy.File, error)           { return nil, billy.ErrReadOnly }
 func (t tree) Rename(string, string) error                 { return billy.ErrReadOnly }
 func (t tree) Remove(string) error                         { return billy.ErrReadOnly }
@@ -76,7 +76,7 @@ func (t tree) MkdirAll(string, fs.FileMode) error          { return billy.ErrRea
 func (t tree) Symlink(string, string) error                { return billy.ErrReadOnly }
 func (t tree) TempFile(string, string) (billy.File, error) { return nil, billy.ErrReadOnly }
 
-// file is an open file. It needs no lock: nobody writes through it.
+// file is an open file. Locking has no effect, since it is read-only.
 type file struct{ *os.File }
 
 func (file) Lock() error               { return nil }

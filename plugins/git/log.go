@@ -46,7 +46,7 @@ func log(_ *sallyport.Call, a logArgs) (string, error) {
 	return l.text(commits), nil
 }
 
-// logger walks the commits that a log is of.
+// logger selects the commits of a log.
 type logger struct {
 	r            *repository
 	a            logArgs
@@ -81,7 +81,7 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time; write 2026-01-31 or 2026-01-31T12:00:00Z", s)
 }
 
-// commits are those to show, newest first.
+// commits returns the commits to show, newest first.
 func (l *logger) commits() ([]*object.Commit, error) {
 	w, err := l.walk()
 	if err != nil {
@@ -108,7 +108,8 @@ func (l *logger) commits() ([]*object.Commit, error) {
 	}
 }
 
-// walk begins at a revision, or at the ends of a range: a..b is what b has and a has not, a...b what one of them has.
+// walk starts a walk at a revision, or at the ends of a range: a..b has the commits in b but not in a, and a...b
+// those in only one of them.
 func (l *logger) walk() (*walker, error) {
 	w, err := l.r.newWalker(cleanPath(l.a.Path))
 	if err != nil {
@@ -185,14 +186,14 @@ func writeCommit(out *output, c *object.Commit, names string) {
 	out.printf("\n")
 }
 
-// decorations are the names of the branches and tags at each commit, as git shows them.
+// decorations returns the names of the branches and tags at each commit, in git's format.
 func (r *repository) decorations() map[plumbing.Hash]string {
 	all := map[plumbing.Hash][]string{}
 	it, err := r.IterReferences()
 	if err != nil {
 		return nil
 	}
-	_ = it.ForEach(func(ref *plumbing.Reference) error { // what cannot be read is not shown
+	_ = it.ForEach(func(ref *plumbing.Reference) error { // unreadable refs are omitted
 		if ref.Type() == plumbing.HashReference && (ref.Name().IsBranch() || ref.Name().IsTag() || ref.Name().IsRemote()) {
 			if h, err := r.peel(ref.Hash()); err == nil {
 				all[h] = append(all[h], ref.Name().Short())
@@ -207,7 +208,7 @@ func (r *repository) decorations() map[plumbing.Hash]string {
 	return out
 }
 
-// cleanPath is a path inside a repository, "" for all of it.
+// cleanPath returns a path inside a repository, or "" for all of it.
 func cleanPath(path string) string {
 	path = strings.Trim(filepath.ToSlash(filepath.Clean(path)), "/")
 	if path == "." {

@@ -1,5 +1,5 @@
-// Git is a Sallyport plugin that reads git repositories: history, objects, differences, branches and tags.
-// It never writes, runs no hooks and needs no git program; it needs a read grant for the repository.
+// Git is a Sallyport plugin that reads git repositories: history, objects, differences, branches and tags. It never
+// writes, runs no hooks and needs no git program. It requires a read grant for the repository.
 package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"

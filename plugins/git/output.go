@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxOutput is how much is written at once, under the 256 KiB that a result may have.
+// maxOutput bounds the output, below 256 KiB, the limit of a result.
 const maxOutput = 100 << 10
 
 // output collects text up to maxOutput.
@@ -14,7 +14,7 @@ type output struct {
 	full bool
 }
 
-// Write takes what fits. It never fails, so that a writer above it goes on.
+// Write keeps the part that fits. It never fails, so that the writers above it continue.
 func (o *output) Write(p []byte) (int, error) {
 	if o.Len()+len(p) > maxOutput {
 		o.full = true
@@ -28,7 +28,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
 
-// String is the text, with a note if some is missing.
+// String returns the text, with a note if some was dropped.
 func (o *output) String() string {
 	text := strings.ToValidUTF8(o.Builder.String(), "\uFFFD")
 	if o.full {

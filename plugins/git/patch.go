@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxCompared is the largest file that is compared: both versions and their lines are in memory.
+	// maxCompared bounds a file that is compared: both versions and their lines are in memory.
 	maxCompared = 2 << 20
-	// maxDiffTime is how long one file's lines are compared before the rest counts as replaced.
+	// maxDiffTime bounds the comparison of one file. After that, its remaining lines count as replaced.
 	maxDiffTime = 2 * time.Second
 )
 
@@ -25,11 +25,11 @@ const (
 type blob struct {
 	path string
 	mode filemode.FileMode
-	hash plumbing.Hash // zero if not known
+	hash plumbing.Hash // zero if unknown
 	read func() ([]byte, error)
 }
 
-// change is a file in two versions; one is nil if the file is new or gone.
+// change is a file in two versions. from is nil for a new file, and to for a removed one.
 type change struct{ from, to *blob }
 
 func (c change) path() string {
@@ -42,7 +42,7 @@ func (c change) path() string {
 	return ""
 }
 
-// same tells that nothing changed.
+// same reports whether nothing changed.
 func (c change) same() bool {
 	if c.from == nil || c.to == nil {
 		return c.from == c.to
@@ -50,7 +50,8 @@ func (c change) same() bool {
 	return c.from.hash == c.to.hash && c.from.path == c.to.path && c.from.mode == c.to.mode && !c.to.hash.IsZero()
 }
 
-// split is the change, or two where a file, a link or a submodule took the place of another kind, as git shows it.
+// split returns the change, or two of them where a file, a link or a submodule replaced an entry of a different kind,
+// as git shows it.
 func (c change) split() []change {
 	if c.from == nil || c.to == nil || kind(c.from.mode) == kind(c.to.mode) {
 		return []change{c}
@@ -58,7 +59,7 @@ func (c change) split() []change {
 	return []change{{c.from, nil}, {nil, c.to}}
 }
 
-// kind is a mode, of files one for all.
+// kind returns a mode, with one value for all regular files.
 func kind(m filemode.FileMode) filemode.FileMode {
 	if m == filemode.Executable || m == filemode.Deprecated {
 		return filemode.Regular
@@ -66,7 +67,7 @@ func kind(m filemode.FileMode) filemode.FileMode {
 	return m
 }
 
-// writeChanges writes a patch, or a line for each file and a sum.
+// writeChanges writes a patch, or with stat a line per file and a summary.
 func writeChanges(out *output, changes []change, stat bool, context int) error {
 	added, deleted := 0, 0
 	for _, c := range changes {
@@ -90,7 +91,7 @@ func writeChanges(out *output, changes []change, stat bool, context int) error {
 	return nil
 }
 
-// filePatch is the difference of one file, as go-git's encoder wants it.
+// filePatch is the difference of one file, for go-git's encoder.
 type filePatch struct {
 	change
 	binary bool
@@ -119,7 +120,7 @@ func (c change) patch() (*filePatch, error) {
 	return p, nil
 }
 
-// content reads a version; none, and a submodule, is empty.
+// content returns the content of a version. It is empty for a missing version and for a submodule.
 func (b *blob) content() ([]byte, error) {
 	if b == nil {
 		return nil, nil
@@ -130,7 +131,7 @@ func (b *blob) content() ([]byte, error) {
 	return b.read()
 }
 
-// isBinary goes by a NUL near the beginning, as git does.
+// isBinary reports whether data has a NUL near its beginning, as in git.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
@@ -150,10 +151,10 @@ type chunk struct {
 	op   fdiff.Operation
 }
 
-// Content is the text of the chunk.
+// Content returns the text of the chunk.
 func (c chunk) Content() string { return c.text }
 
-// Type says whether it was added or deleted.
+// Type returns whether the text was added, deleted or kept.
 func (c chunk) Type() fdiff.Operation { return c.op }
 
 // Path, Mode and Hash describe a version to the encoder.
@@ -161,13 +162,13 @@ func (b *blob) Path() string            { return b.path }
 func (b *blob) Mode() filemode.FileMode { return b.mode }
 func (b *blob) Hash() plumbing.Hash     { return b.hash }
 
-// IsBinary tells that there are no lines to show.
+// IsBinary reports whether there are no lines to show.
 func (p *filePatch) IsBinary() bool { return p.binary }
 
-// Chunks are the pieces of the difference, in order.
+// Chunks returns the pieces of the difference, in order.
 func (p *filePatch) Chunks() []fdiff.Chunk { return p.chunks }
 
-// Files are the two versions; an interface is nil for a version that is not there.
+// Files returns the two versions. A missing one must be a nil interface.
 func (p *filePatch) Files() (from, to fdiff.File) {
 	if p.from != nil {
 		from = p.from
@@ -178,7 +179,7 @@ func (p *filePatch) Files() (from, to fdiff.File) {
 	return from, to
 }
 
-// FilePatches and Message make one file a patch.
+// FilePatches and Message implement a patch of one file.
 func (p *filePatch) FilePatches() []fdiff.FilePatch { return []fdiff.FilePatch{p} }
 func (p *filePatch) Message() string                { return "" }
 
@@ -206,7 +207,7 @@ func (p *filePatch) count() (added, deleted int) {
 	return added, deleted
 }
 
-// summary is one line about the file.
+// summary returns one line about the file.
 func (p *filePatch) summary() string {
 	name := p.path()
 	switch {

@@ -50,7 +50,7 @@ func (r *repository) headLine() string {
 	return "HEAD is detached at " + short(head.Hash())
 }
 
-// refLine is "branch main 0123456789", and "" for what is neither a branch nor a tag.
+// refLine returns a line such as "branch main 0123456789", or "" for other refs than branches and tags.
 func (r *repository) refLine(ref *plumbing.Reference) string {
 	kind := ""
 	switch name := ref.Name(); {

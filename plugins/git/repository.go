@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// cacheSize and largeObject keep a repository's objects well under the 64 MiB of an instance.
+	// cacheSize and largeObject keep the memory for objects well below the 64 MiB of an instance.
 	cacheSize   = 8 << 20
 	largeObject = 8 << 20
-	// maxPointer is how much of a .git file is read; it holds one path.
+	// maxPointer bounds a .git file, which holds one path.
 	maxPointer = 4 << 10
 )
 
 // repository is an open repository.
 type repository struct {
 	*filesystem.Storage
-	dir    string // .git, or that of a linked work tree
-	common string // .git
-	work   string // the folder of the working files, "" for a bare repository
+	dir    string // .git, or the git folder of a linked work tree
+	common string // .git shared by all work trees
+	work   string // work tree, "" for a bare repository
 }
 
-// open finds the repository that a path is in: the path itself, or the nearest folder above it.
+// open opens the repository that contains a path, found at the path or in the nearest folder above it.
 func open(path string) (*repository, error) {
 	start, err := granted.Clean(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func open(path string) (*repository, error) {
 	}
 }
 
-// gitDirOf is the folder that holds the repository of dir, "" if dir is none.
+// gitDirOf returns the git folder of dir, or "" if dir is not a repository.
 func gitDirOf(dir string) (gitDir, work string, err error) {
 	dot := filepath.Join(dir, ".git")
 	info, err := os.Stat(dot)
@@ -80,7 +80,7 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// pointer reads a file that names a folder, relative to where the file is.
+// pointer reads a file with the path of a folder, relative to the file.
 func pointer(path, prefix string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func openDir(gitDir, work string) (*repository, error) {
 	return r, r.check()
 }
 
-// check refuses the formats that are not understood, rather than showing half of a repository.
+// check refuses unknown repository formats, rather than showing incomplete data.
 func (r *repository) check() error {
 	c, err := r.Config()
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *repository) check() error {
 	return nil
 }
 
-// crlf tells whether working files may have other line ends than the repository.
+// crlf reports whether work tree files may have different line ends than stored ones.
 func (r *repository) crlf() bool {
 	c, err := r.Config()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// refPlaces are where a short name of a ref may be, in git's order.
+// refPlaces are the places of a short ref name, in git's order.
 var refPlaces = []string{"%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD"}
 
-// minPrefix is how much of an object's name must be given, as in git.
+// minPrefix is the minimum length of an abbreviated hash, as in git.
 const minPrefix = 4
 
-// resolve finds the object that a revision names: a branch, tag, HEAD, @ or a hash or the beginning of one,
-// then any number of ^, ^2, ~3, ^{commit} and ^{tree}.
+// resolve returns the object that a revision names: a branch, tag, HEAD, @ or a full or abbreviated hash, followed by
+// any number of ^, ^2, ~3, ^{commit} and ^{tree}.
 func (r *repository) resolve(rev string) (plumbing.Hash, error) {
 	name, steps := rev, ""
 	if i := strings.IndexAny(rev, "^~"); i >= 0 {
@@ -85,7 +85,7 @@ func (r *repository) abbreviated(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, unknown
 }
 
-// step takes one ^, ^n, ~n or ^{type} from the front.
+// step applies the first ^, ^n, ~n or ^{type} of steps, and returns the rest.
 func (r *repository) step(h plumbing.Hash, steps string) (plumbing.Hash, string, error) {
 	if rest, ok := strings.CutPrefix(steps, "^{"); ok {
 		kind, rest, ok := strings.Cut(rest, "}")
@@ -112,7 +112,7 @@ func (r *repository) step(h plumbing.Hash, steps string) (plumbing.Hash, string,
 	return h, rest, err
 }
 
-// ancestor is the nth parent for ^, and the nth first parent for ~.
+// ancestor returns the nth parent for ^, and the nth ancestor along first parents for ~.
 func (r *repository) ancestor(h plumbing.Hash, sign byte, n int) (plumbing.Hash, error) {
 	c, err := r.commit(h)
 	if err != nil {
@@ -158,10 +158,10 @@ func (r *repository) peelTo(h plumbing.Hash, kind string) (plumbing.Hash, error)
 	return h, fmt.Errorf("^{%s} is not understood", kind)
 }
 
-// maxTags is how many tags of tags are followed.
+// maxTags bounds a chain of tags of tags.
 const maxTags = 16
 
-// peel follows tags to what they are of.
+// peel follows tags to their target.
 func (r *repository) peel(h plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTags {
 		t, err := object.GetTag(r, h)
@@ -176,7 +176,7 @@ func (r *repository) peel(h plumbing.Hash) (plumbing.Hash, error) {
 	return h, errors.New("too many tags of tags")
 }
 
-// commit reads the commit that an object is or that a tag is of.
+// commit reads a commit, given by itself or by a tag.
 func (r *repository) commit(h plumbing.Hash) (*object.Commit, error) {
 	h, err := r.peel(h)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *repository) commit(h plumbing.Hash) (*object.Commit, error) {
 	return c, err
 }
 
-// commitOf reads the commit that a revision names; an empty one is HEAD.
+// commitOf reads the commit of a revision. An empty one means HEAD.
 func (r *repository) commitOf(rev string) (*object.Commit, error) {
 	h, err := r.resolve(rev)
 	if err != nil {

@@ -45,7 +45,7 @@ func show(_ *sallyport.Call, a showArgs) (string, error) {
 	return out.String(), err
 }
 
-// showObject shows what an object is; a tag and then what it is of.
+// showObject writes an object, and for a tag also its target.
 func (r *repository) showObject(out *output, h plumbing.Hash, a showArgs) error {
 	o, err := object.GetObject(r, h)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
@@ -72,7 +72,7 @@ func (r *repository) showObject(out *output, h plumbing.Hash, a showArgs) error 
 	return nil
 }
 
-// showCommit shows a commit and its difference to its first parent.
+// showCommit writes a commit and its difference to its first parent.
 func (r *repository) showCommit(out *output, c *object.Commit, a showArgs) error {
 	writeCommit(out, c, r.decorations()[c.Hash])
 	to, err := c.Tree()
@@ -84,7 +84,7 @@ func (r *repository) showCommit(out *output, c *object.Commit, a showArgs) error
 		if from, err = parent.Tree(); err != nil {
 			return err
 		}
-	} else if len(c.ParentHashes) > 0 { // beyond a shallow clone
+	} else if len(c.ParentHashes) > 0 { // at the boundary of a shallow clone the parent is missing
 		out.printf("(the parent %s is not here, so what changed is not known)\n", short(c.ParentHashes[0]))
 		return nil
 	}
@@ -95,7 +95,7 @@ func (r *repository) showCommit(out *output, c *object.Commit, a showArgs) error
 	return writeChanges(out, changes, a.Stat, a.Context)
 }
 
-// treeChanges compares two trees, with renames of what is at or below the path.
+// treeChanges compares two trees, with rename detection, at or below the path.
 func treeChanges(from, to *object.Tree, path string) ([]change, error) {
 	found, err := object.DiffTreeWithOptions(context.Background(), from, to, nil)
 	if err != nil {
@@ -128,7 +128,7 @@ func side(e object.ChangeEntry) *blob {
 	}}
 }
 
-// errLarge says that a file is too large to compare.
+// errLarge is returned for a file that is too large to compare.
 var errLarge = errors.New("too large to show")
 
 func readBlob(b *object.Blob) ([]byte, error) {
@@ -143,7 +143,7 @@ func readBlob(b *object.Blob) ([]byte, error) {
 	return io.ReadAll(rd)
 }
 
-// showPath shows a file or folder of a commit.
+// showPath writes a file or folder of a commit.
 func (r *repository) showPath(out *output, h plumbing.Hash, path string, a showArgs) error {
 	c, err := r.commit(h)
 	if err != nil {

@@ -11,20 +11,21 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// walker goes through a history as git log does, the newest commit first. With a path it shows the commits that changed
-// it, and follows of a merge the one parent that has the path as the merge has it (git's default simplification).
+// walker walks a history in the order of git log, newest commit first. With a path it returns only the commits that
+// changed it, and at a merge it follows only a parent with the same content at the path, if there is one (git's
+// default history simplification).
 type walker struct {
 	r       *repository
 	path    string
-	shallow map[plumbing.Hash]bool // commits whose parents were not fetched: they have none
-	hidden  map[plumbing.Hash]bool // what the range leaves out
-	bottom  map[plumbing.Hash]bool // where the range begins
+	shallow map[plumbing.Hash]bool // commits at the boundary of a shallow clone, without parents
+	hidden  map[plumbing.Hash]bool // commits excluded by the range
+	bottom  map[plumbing.Hash]bool // ends of the excluded part
 	seen    map[plumbing.Hash]bool
-	queue   []*object.Commit // by the time of their commit, the newest first; of one time, the earlier found first
+	queue   []*object.Commit // by commit time, newest first; equal times in the order of discovery
 	entries map[plumbing.Hash]entry
 }
 
-// entry is what stands at the path in the tree of a commit; the zero value is nothing.
+// entry is the tree entry at the path in a commit. The zero value means none.
 type entry struct {
 	mode filemode.FileMode
 	hash plumbing.Hash
@@ -42,7 +43,7 @@ func (r *repository) newWalker(path string) (*walker, error) {
 	return w, err
 }
 
-// begin puts the tops into the queue, and hides the bottoms and all before them.
+// begin queues the tops, and hides the bottoms and their ancestors.
 func (w *walker) begin(tops, bottoms []*object.Commit) error {
 	for _, c := range bottoms {
 		w.bottom[c.Hash] = true
@@ -84,7 +85,7 @@ func (w *walker) push(c *object.Commit) {
 	w.queue = slices.Insert(w.queue, at, c)
 }
 
-// parents are those of a commit, none at the end of a shallow clone.
+// parents returns the parents of a commit, none at the boundary of a shallow clone.
 func (w *walker) parents(c *object.Commit) ([]*object.Commit, error) {
 	if w.shallow[c.Hash] {
 		return nil, nil
@@ -103,7 +104,7 @@ func (w *walker) parents(c *object.Commit) ([]*object.Commit, error) {
 	return all, nil
 }
 
-// next is the next commit to show, nil at the end.
+// next returns the next commit to show, or nil at the end.
 func (w *walker) next() (*object.Commit, error) {
 	for len(w.queue) > 0 {
 		c := w.queue[0]
@@ -126,7 +127,7 @@ func (w *walker) next() (*object.Commit, error) {
 	return nil, nil
 }
 
-// compare tells whether a commit has the path as its parents have it, and which parents to follow.
+// compare reports whether a commit has the same entry at the path as its parents, and returns the parents to follow.
 func (w *walker) compare(c *object.Commit, parents []*object.Commit) (same bool, follow []*object.Commit, err error) {
 	if w.path == "" {
 		return false, parents, nil
@@ -162,7 +163,7 @@ func (w *walker) compare(c *object.Commit, parents []*object.Commit) (same bool,
 	return !changedHidden, parents, nil
 }
 
-// entry is what stands at the path in a commit.
+// entry returns the entry at the path in a commit.
 func (w *walker) entry(c *object.Commit) (entry, error) {
 	if e, ok := w.entries[c.TreeHash]; ok {
 		return e, nil
@@ -179,7 +180,7 @@ func (w *walker) entry(c *object.Commit) (entry, error) {
 	return found, nil
 }
 
-// find is what stands at the path below a tree.
+// find returns the entry at the path below a tree.
 func (w *walker) find(t *object.Tree) (entry, error) {
 	parts := strings.Split(w.path, "/")
 	for i, name := range parts {

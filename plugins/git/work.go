@@ -19,8 +19,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// workChanges compares a tree with the working files that git knows: those in its index, and those of the
-// tree that are gone from it. Files that were never added are not compared.
+// workChanges compares a tree with the tracked files of the work tree: those in the index, and those of the tree that
+// are missing from it. Untracked files are not compared.
 func (r *repository) workChanges(from *object.Tree, path string) ([]change, error) {
 	if r.work == "" {
 		return nil, errors.New("a bare repository has no working files; give to")
@@ -42,7 +42,7 @@ func (r *repository) workChanges(from *object.Tree, path string) ([]change, erro
 		if path != "" && !isBelow(e.Name, path) {
 			continue
 		}
-		if e.Stage != 0 && i > 0 && idx.Entries[i-1].Name == e.Name { // another stage of a merge that is not resolved
+		if e.Stage != 0 && i > 0 && idx.Entries[i-1].Name == e.Name { // a further stage of an unresolved merge
 			continue
 		}
 		c := change{old[e.Name], w.blob(e)}
@@ -51,14 +51,14 @@ func (r *repository) workChanges(from *object.Tree, path string) ([]change, erro
 			changes = append(changes, c.split()...)
 		}
 	}
-	for _, b := range old { // not in the index any more
+	for _, b := range old { // removed from the index
 		changes = append(changes, change{b, nil})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.path(), b.path()) })
 	return changes, nil
 }
 
-// treeBlobs are all files of a tree by their path. They are not read before they are needed.
+// treeBlobs returns all files of a tree by path, and reads none of them yet.
 func (r *repository) treeBlobs(t *object.Tree, path string) (map[string]*blob, error) {
 	blobs := map[string]*blob{}
 	w := object.NewTreeWalker(t, true, nil)
@@ -83,11 +83,11 @@ func (r *repository) treeBlobs(t *object.Tree, path string) (map[string]*blob, e
 	}
 }
 
-// workTree reads working files.
+// workTree reads files of the work tree.
 type workTree struct {
 	r     *repository
 	crlf  bool
-	index time.Time // when the index was written
+	index time.Time // modification time of the index file
 	rules map[string][]gitattributes.MatchAttribute
 }
 
@@ -99,8 +99,8 @@ func (r *repository) workTree() *workTree {
 	return w
 }
 
-// blob is the working file of an index entry, nil if it is gone. Whether it can be executed is not to be seen here: its mode
-// is that of the index, as with core.fileMode off.
+// blob returns the file of an index entry, or nil if it is missing. The executable bit is not visible in the sandbox,
+// so that the mode is that of the index, as with core.fileMode off.
 func (w *workTree) blob(e *index.Entry) *blob {
 	b := &blob{path: e.Name, mode: e.Mode, hash: e.Hash, read: func() ([]byte, error) {
 		o, err := object.GetBlob(w.r, e.Hash)
@@ -115,14 +115,14 @@ func (w *workTree) blob(e *index.Entry) *blob {
 	path := filepath.Join(w.r.work, filepath.FromSlash(e.Name))
 	info, err := os.Lstat(path)
 	switch {
-	case err != nil && e.SkipWorktree: // a sparse checkout left it out; one that is there counts
+	case err != nil && e.SkipWorktree: // omitted by a sparse checkout; an existing one counts
 		return b
 	case err != nil || info.IsDir():
 		return nil
 	}
 	b.mode = modeOf(info, e.Mode)
 	unchanged := e.Size == uint32(info.Size()) && e.ModifiedAt.Equal(info.ModTime()) && e.ModifiedAt.Before(w.index)
-	if unchanged && e.Stage == 0 && !e.IntentToAdd { // git itself trusts size and time, but of a file as young as its index
+	if unchanged && e.Stage == 0 && !e.IntentToAdd { // as in git, unless the file is as new as the index
 		return b
 	}
 	b.read = func() ([]byte, error) { return w.load(e.Name, path, info) }
@@ -135,7 +135,7 @@ func (w *workTree) blob(e *index.Entry) *blob {
 	return b
 }
 
-// modeOf is the mode of a working file: a link, or else that of the index if it was no link.
+// modeOf returns the mode of a file: that of a link for a link, and else that of the index if it is not a link.
 func modeOf(info fs.FileInfo, known filemode.FileMode) filemode.FileMode {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -146,7 +146,7 @@ func modeOf(info fs.FileInfo, known filemode.FileMode) filemode.FileMode {
 	return known
 }
 
-// load reads a working file as git would store it.
+// load reads a file of the work tree as git would store it.
 func (w *workTree) load(name, path string, info fs.FileInfo) ([]byte, error) {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(path)
@@ -162,8 +162,8 @@ func (w *workTree) load(name, path string, info fs.FileInfo) ([]byte, error) {
 	return data, err
 }
 
-// normalizes tells whether git stores a file with plain line ends: its attributes say so (text, eol, crlf), or the
-// configuration does and they do not.
+// normalizes reports whether git stores a file with LF line ends: according to its attributes (text, eol, crlf), or
+// else to the configuration.
 func (w *workTree) normalizes(name string, data []byte) bool {
 	attributes := w.attributes(name)
 	text, eol := attributes["text"], attributes["eol"]
@@ -180,8 +180,8 @@ func (w *workTree) normalizes(name string, data []byte) bool {
 	return w.crlf && !isBinary(data) && !w.storedCRLF(name)
 }
 
-// storedCRLF tells whether the index has the file with carriage returns: git then leaves them, unless a file is said to be
-// text.
+// storedCRLF reports whether the index has the file with carriage returns: git then keeps them, unless the file is
+// declared as text.
 func (w *workTree) storedCRLF(name string) bool {
 	idx, err := w.r.Index()
 	if err != nil {
@@ -199,7 +199,8 @@ func (w *workTree) storedCRLF(name string) bool {
 	return err == nil && bytes.Contains(data, []byte("\r\n"))
 }
 
-// attributes are those of a file, from .gitattributes in its folders and info/attributes. What cannot be read says nothing.
+// attributes returns those of a file, from .gitattributes in its folders and info/attributes. Unreadable files are
+// ignored.
 func (w *workTree) attributes(name string) map[string]gitattributes.Attribute {
 	parts := strings.Split(name, "/")
 	var rules []gitattributes.MatchAttribute

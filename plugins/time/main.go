@@ -1,5 +1,5 @@
-// Time is a Sallyport plugin that knows what time it is, everywhere: now, conversion between zones,
-// differences and calendar arithmetic. It needs no grant; the zones of the world are built in.
+// Time is a Sallyport plugin for times in all time zones: current time, conversion between zones, differences and
+// calendar arithmetic. It requires no grant: the zone database is built in.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// moment is how this plugin shows a time.
+// moment is a time in the results of this plugin.
 type moment struct {
 	Time    string `json:"time" doc:"RFC 3339, with the zone's offset"`
 	Zone    string `json:"zone"`
@@ -22,7 +22,7 @@ type moment struct {
 func show(t time.Time) moment {
 	abbrev, _ := t.Zone()
 	if strings.ContainsAny(abbrev, "+-0123456789") {
-		abbrev = "" // the offset again
+		abbrev = "" // it only repeats the offset
 	}
 	year, week := t.ISOWeek()
 	return moment{
@@ -32,7 +32,7 @@ func show(t time.Time) moment {
 	}
 }
 
-// The forms of a time without a zone, with and without a date.
+// Formats of a time without a zone, with and without a date.
 var (
 	dateForms  = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 	clockForms = []string{"15:04:05", "15:04", "3:04PM", "3PM", "3:04 PM", "3 PM"}
@@ -40,12 +40,13 @@ var (
 	mailForm   = "Mon, 02 Jan 2006 15:04:05"
 )
 
-// mailZones are the zones that RFC 5322 §4.3 names, in hours from UTC. Other letters say nothing.
+// mailZones returns the zones named in RFC 5322 §4.3, in hours from UTC. Other letters have no meaning.
 func mailZones() map[string]int {
 	return map[string]int{"GMT": 0, "UT": 0, "UTC": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 }
 
-// parse reads a time; one without a zone is in loc. The note says what is odd about it, if anything.
+// parse parses a time. One without a zone is in loc. The note describes an irregularity, such as a time skipped by a
+// clock change, and may be empty.
 func parse(s string, loc *time.Location, now time.Time) (t time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.EqualFold(s, "now") {
@@ -68,7 +69,7 @@ func parse(s string, loc *time.Location, now time.Time) (t time.Time, note strin
 	return parseLocal(s, loc, now)
 }
 
-// inMailZone is the moment when the clocks of a zone of RFC 5322 show wall.
+// inMailZone returns the moment of a wall clock time in a zone of RFC 5322.
 func inMailZone(wall time.Time, zone string) (time.Time, error) {
 	hours, ok := mailZones()[strings.ToUpper(zone)]
 	if !ok {
@@ -80,7 +81,7 @@ func inMailZone(wall time.Time, zone string) (time.Time, error) {
 	return wall.Add(-time.Duration(hours) * time.Hour).In(time.FixedZone(strings.ToUpper(zone), hours*3600)), nil
 }
 
-// The first and last second of the years 1 to 9999 in UTC.
+// First and last second of the years 1 to 9999 in UTC.
 const (
 	firstUnix = -62135596800
 	lastUnix  = 253402300799
@@ -94,7 +95,7 @@ func unix(n int64, loc *time.Location) (time.Time, string, error) {
 	return t, "", inCalendar(t)
 }
 
-// inCalendar is an error for a time that RFC 3339 cannot write where it is.
+// inCalendar returns an error for a time that RFC 3339 cannot represent in its zone.
 func inCalendar(t time.Time) error {
 	if y := t.Year(); y < 1 || y > 9999 {
 		return fmt.Errorf("that is in the year %d of %s, outside of 1 to 9999", y, t.Location())
@@ -119,12 +120,12 @@ func parseLocal(s string, loc *time.Location, now time.Time) (time.Time, string,
 	return time.Time{}, "", fmt.Errorf("%q is not a time that I can read; write 2026-03-29T14:30:00+02:00, 2026-03-29 14:30, 14:30, now or seconds since 1970", s)
 }
 
-// atWall is the moment when the clocks in loc show wall, a time of UTC. They show some times twice, of which the first is
-// meant, and some never: then it is as much after the change as wall is.
+// atWall returns the moment of a wall clock time in loc. wall is in UTC. Of an ambiguous time it returns the first. A
+// skipped time is shifted to the same distance after the change.
 func atWall(wall time.Time, loc *time.Location) (time.Time, string) {
 	const form = "2006-01-02 15:04:05"
 	before, after := offsets(wall, loc)
-	first, second := wall.Add(-before).In(loc), wall.Add(-after).In(loc) // the clocks before a change, and after it
+	first, second := wall.Add(-before).In(loc), wall.Add(-after).In(loc) // by the offset before the change, and after it
 	switch ok1, ok2 := shows(first, wall), shows(second, wall); {
 	case !ok1 && !ok2:
 		return first, fmt.Sprintf("the clocks in %s skip %s; %s is meant", loc, wall.Format(form), first.Format(time.RFC3339))
@@ -137,11 +138,10 @@ func atWall(wall time.Time, loc *time.Location) (time.Time, string) {
 		loc, wall.Format(form), first.Format(time.RFC3339), second.Format(time.RFC3339))
 }
 
-// shows tells whether the clocks show wall at t.
+// shows reports whether the wall clock shows wall at t.
 func shows(t, wall time.Time) bool { return wallOf(t).Equal(wall) }
 
-// offsets are those from UTC before and after the change of the clocks that is nearest to wall, or the one offset if none
-// is near.
+// offsets returns those from UTC before and after the clock change nearest to wall, which are equal if there is none.
 func offsets(wall time.Time, loc *time.Location) (before, after time.Duration) {
 	at := wall.In(loc)
 	at = wall.Add(-offset(at)).In(loc)
@@ -161,8 +161,8 @@ func offset(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// isSummer tells whether the clocks are ahead of those in winter. The data base calls winter the exception for a few zones, such
-// as Europe/Dublin; a month of other clocks, as in Morocco, is no winter.
+// isSummer reports whether the clocks are ahead of winter time. The database marks winter as the exception for some
+// zones, such as Europe/Dublin. A month of different time, as in Morocco, is not winter.
 func isSummer(t time.Time) bool {
 	start, end := t.ZoneBounds()
 	for _, beside := range []time.Time{start.Add(-1), end} {
@@ -173,7 +173,7 @@ func isSummer(t time.Time) bool {
 			return offset(t) > offset(beside)
 		}
 		from, to := beside.ZoneBounds()
-		const season = 60 * 24 * time.Hour // a period ends with the year where only rules tell it
+		const season = 60 * 24 * time.Hour // a period ends with the year if only rules define it
 		return offset(t) > offset(beside) && !from.IsZero() && !to.IsZero() && to.Sub(from) > season
 	}
 	return t.IsDST()

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// period is a length of time in calendar units and seconds. All members have the sign of Negative.
+// period is a duration in calendar units and seconds. All members have the sign of Negative.
 type period struct {
 	negative             bool
 	years, months, days  int64
 	hours, minutes, secs int64
 }
 
-// maxUnits keeps arithmetic far from overflow: more years than a calendar has.
+// maxUnits prevents overflow. It exceeds the years of any calendar.
 const maxUnits = 1 << 40
 
-// exact is a period in days of 24 hours, hours, minutes and seconds.
+// exact returns a duration in days of 24 hours, hours, minutes and seconds.
 func exact(seconds int64) period {
 	p := period{negative: seconds < 0}
 	if p.negative {
@@ -28,7 +28,7 @@ func exact(seconds int64) period {
 	return p
 }
 
-// between counts from a to b as people do: whole years, then months, days, and the rest of the day.
+// between returns the calendar difference from a to b: whole years, then months, days, and the rest of the day.
 func between(a, b time.Time) period {
 	if b.Before(a) {
 		p := between(b, a)
@@ -44,7 +44,7 @@ func between(a, b time.Time) period {
 	for days > 0 && later(a, months, days).After(b) {
 		days--
 	}
-	rest := b.Unix() - later(a, months, days).Unix() // more than a day where clocks go back
+	rest := b.Unix() - later(a, months, days).Unix() // may exceed a day where clocks are set back
 	return period{years: months / 12, months: months % 12, days: days, hours: rest / 3600, minutes: rest / 60 % 60, secs: rest % 60}
 }
 
@@ -54,8 +54,8 @@ func later(t time.Time, months, days int64) time.Time {
 	return t
 }
 
-// laterNoted is later with a note of what is odd about the time. A sum of nothing is the same moment, also in an hour that the
-// clocks show twice.
+// laterNoted is later with a note about irregularities of the result. Adding nothing returns the same moment, even in
+// an ambiguous hour.
 func laterNoted(t time.Time, months, days int64) (time.Time, string) {
 	if months == 0 && days == 0 {
 		return t, ""
@@ -64,13 +64,14 @@ func laterNoted(t time.Time, months, days int64) (time.Time, string) {
 	return atWall(wall, t.Location())
 }
 
-// wallOf is the time that the clocks show, as a time of UTC, where none is skipped.
+// wallOf returns the wall clock time as a time in UTC, which skips none.
 func wallOf(t time.Time) time.Time {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// plusMonths adds months to a time of UTC and stays in the month: January 31 and one month is the last of February.
+// plusMonths adds months to a time in UTC, and clips to the end of the month: January 31 plus one month is the last
+// day of February.
 func plusMonths(t time.Time, months int64) time.Time {
 	year, month, day := t.Date()
 	first := time.Date(year, month+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -78,7 +79,7 @@ func plusMonths(t time.Time, months int64) time.Time {
 	return first.AddDate(0, 0, min(day, last)-1)
 }
 
-// addTo adds the period: the calendar units first, on the wall clock, then the exact ones.
+// addTo adds the period: calendar units first, on the wall clock, and then exact ones.
 func (p period) addTo(t time.Time) (time.Time, string, error) {
 	sign := int64(1)
 	if p.negative {
@@ -96,7 +97,7 @@ func (p period) addTo(t time.Time) (time.Time, string, error) {
 	return end.Add(time.Duration(seconds/86400) * 24 * time.Hour).Add(time.Duration(seconds%86400) * time.Second), note, nil
 }
 
-// String is ISO 8601.
+// String returns the period in ISO 8601.
 func (p period) String() string {
 	var b strings.Builder
 	if p.negative {
@@ -123,7 +124,7 @@ func (p period) String() string {
 	return "PT0S"
 }
 
-// text is the period in words.
+// text returns the period in words.
 func (p period) text() string {
 	var parts []string
 	put := func(n int64, unit string) {
@@ -149,7 +150,7 @@ func (p period) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// parsePeriod reads ISO 8601 (P1DT2H), Go's form (1h30m) and words (3 weeks, 2 days and 1 hour).
+// parsePeriod parses ISO 8601 (P1DT2H), Go's format (1h30m) and words (3 weeks, 2 days and 1 hour).
 func parsePeriod(s string) (period, error) {
 	var p period
 	rest := strings.ToLower(strings.TrimSpace(s))
@@ -183,7 +184,7 @@ func cutSign(s string) (rest string, negative bool) {
 	return strings.TrimPrefix(s, "+"), false
 }
 
-// cutUnit takes a number and its unit from the front.
+// cutUnit parses a number and its unit at the front.
 func cutUnit(s string) (n int64, unit, rest string, ok bool) {
 	s = strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(s, " ,"), "and "), " ")
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -196,12 +197,12 @@ func cutUnit(s string) (n int64, unit, rest string, ok bool) {
 	return n, s[:letters], strings.TrimLeft(s[letters:], " ,"), err == nil && n <= maxUnits && letters > 0
 }
 
-// digitFollows tells ISO's date units, after which the T of the time part stands without a space.
+// digitFollows reports whether letters are an ISO date unit and the T of the time part, which follows without a space.
 func digitFollows(letters string) bool {
 	return len(letters) == 2 && letters[1] == 't'
 }
 
-// put adds n of a unit; m is a month before ISO's T and a minute otherwise.
+// put adds n of a unit. m means months before ISO's T, and minutes otherwise.
 func (p *period) put(n int64, unit string, inDate bool) bool {
 	if unit == "ms" { // not minutes
 		return false

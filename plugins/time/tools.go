@@ -62,7 +62,7 @@ func convert(_ *sallyport.Call, a convertArgs) (convertResult, error) {
 	return convertResult{show(t), to, note}, err
 }
 
-// read parses a time and the zone it is in.
+// read parses a time and its zone.
 func read(s, zoneName string) (time.Time, string, error) {
 	loc, err := zone(zoneName)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// zoneNames are the zones of the IANA data base that are named after places, one a line.
+// zoneNames are the geographic zones of the IANA database, one per line.
 //
 //go:embed zones.txt
 var zoneNames string
 
-// zone finds a time zone; an empty name is the configured one, else UTC.
+// zone returns a time zone. An empty name means the configured one, else UTC.
 func zone(name string) (*time.Location, error) {
 	if name == "" {
 		name = sallyport.Config("TIMEZONE", "UTC")
@@ -32,7 +32,7 @@ func zone(name string) (*time.Location, error) {
 	return nil, unknownZone(name)
 }
 
-// fixedZone reads an offset such as +02:00.
+// fixedZone parses an offset such as +02:00.
 func fixedZone(name string) (*time.Location, bool) {
 	t, err := time.Parse("-07:00", strings.TrimPrefix(strings.ToUpper(name), "UTC"))
 	if err != nil {
@@ -42,7 +42,7 @@ func fixedZone(name string) (*time.Location, bool) {
 	return time.FixedZone("UTC"+t.Format("-07:00"), offset), true
 }
 
-// canonical gives a name the spelling that the data base has: Europe/Berlin for europe/berlin.
+// canonical returns the database spelling of a name: Europe/Berlin for europe/berlin.
 func canonical(name string) string {
 	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "_")
 	for z := range strings.Lines(zoneNames) {
@@ -61,7 +61,7 @@ func unknownZone(name string) error {
 	return fmt.Errorf("there is no time zone %q; did you mean %s", name, strings.Join(like, ", "))
 }
 
-// matching lists up to n zones whose name contains part, in any case, with _ for spaces.
+// matching returns up to n zones whose name contains part, ignoring case, with _ for spaces.
 func matching(part string, n int) []string {
 	part = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(part), " ", "_"))
 	var found []string
@@ -89,7 +89,7 @@ type zonesResult struct {
 	More  bool      `json:"more,omitempty" doc:"there are more; ask for a longer part"`
 }
 
-// maxZones keeps the answer short enough to read.
+// maxZones bounds a list, to keep it readable.
 const maxZones = 50
 
 func zones(_ *sallyport.Call, a zonesArgs) (zonesResult, error) {

@@ -1,5 +1,5 @@
-// Package granted is what plugins that read files share: where the granted files begin, and what to say
-// when a file is not among them.
+// Package granted finds the folders that the operator granted to a plugin, resolves paths in them, and explains
+// errors for other paths.
 package granted
 
 import (
@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Root is where all paths begin.
+// Root is the top of the file system.
 const Root = "/"
 
-// workspace is a folder that is always there, with nothing in it if no line grants {workspace}.
+// workspace is a folder that always exists. It is empty unless a line grants {workspace}.
 const workspace = "/workspace"
 
-// maxDescent is how many folders deep a granted one is looked for.
+// maxDescent bounds the depth at which granted folders are searched.
 const maxDescent = 32
 
-// Roots are the folders where what is granted begins, in order; the root alone if nothing is granted. The folders
-// above them are there only to lead to them, which the host shows by a time of zero. Where a file is granted that is
-// not there yet, the last folder that leads to it stands for it.
+// Roots returns the topmost granted folders, in order, or the root if nothing is granted. The host also shows the
+// folders above them, as traversal folders with a time of zero. A granted file that does not exist yet is represented
+// by the last folder above it.
 func Roots() []string { return roots(Root, maxDescent) }
 
 func roots(dir string, depth int) []string {
@@ -49,18 +49,18 @@ func roots(dir string, depth int) []string {
 	return found
 }
 
-// leadsOn tells a folder that only leads to granted ones.
+// leadsOn reports whether a folder is only a traversal folder.
 func leadsOn(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.ModTime().Unix() == 0
 }
 
-// begins says where what is granted begins.
+// begins lists the topmost granted folders in words.
 func begins() string { return strings.Join(Roots(), " and ") }
 
-// Clean makes a path absolute. A relative one is below a granted folder, or is the end of what is granted; a Windows
-// path is turned into the form in which it is seen here: C:\x is /c/x. One that begins with ~ is an error: plugins are not
-// told where the home is.
+// Clean makes a path absolute. A relative one is resolved below a granted folder, or as the end of a granted path. A
+// Windows path is converted to the form of the sandbox: C:\x is /c/x. A path that begins with ~ is an error: plugins
+// do not know the home folder.
 func Clean(path string) (string, error) {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "file://")
 	if path == "~" || strings.HasPrefix(path, "~/") {
@@ -75,8 +75,8 @@ func Clean(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// below is where a relative path is: below the first granted folder that has it, else what is granted itself if
-// that ends in the path, else below the first granted folder; without any, in the working folder.
+// below resolves a relative path: below the first granted folder that contains it, else as a granted path that ends
+// with it, else below the first granted folder, and without any, below the working folder.
 func below(path string) string {
 	all := Roots()
 	for _, dir := range all {
@@ -93,8 +93,8 @@ func below(path string) string {
 	return filepath.Join(append(all, workspace)[0], path)
 }
 
-// holds tells whether a path is below a folder. The folder is listed first: to look for what it does not show would
-// be a refusal, and nothing was missing.
+// holds reports whether a folder contains a path. It lists the folder first: probing an invisible path would be
+// recorded as a denial.
 func holds(dir, path string) bool {
 	first, _, _ := strings.Cut(filepath.Clean(path), "/")
 	entries, err := os.ReadDir(dir)
@@ -105,9 +105,9 @@ func holds(dir, path string) bool {
 	return err == nil
 }
 
-// joined lays a path over the end of a folder where the two are alike: a line with a value of the call grants the
-// very path that the call is about, /work/a/b for the argument a/b. All of the path has to be there, or, of what is
-// only going to be, its beginning.
+// joined overlaps a path with the end of a folder: a line with a bound argument grants exactly the path of the call,
+// /work/a/b for the argument a/b. The folder must end with the whole path or, for a path that does not exist yet,
+// with its beginning.
 func joined(dir, path string) (string, bool) {
 	if strings.HasSuffix(dir, "/"+path) {
 		return dir, true
@@ -124,7 +124,7 @@ func joined(dir, path string) (string, bool) {
 	return "", false
 }
 
-// Nothing tells whether there is nothing to see at all.
+// Nothing reports whether no file is visible.
 func Nothing() bool {
 	all := Roots()
 	return len(all) == 0 || len(all) == 1 && all[0] == Root && isEmpty(Root)
@@ -135,13 +135,14 @@ func isEmpty(dir string) bool {
 	return err != nil || len(entries) == 0
 }
 
-// Explain makes an error of the file system one that says what is the matter. What would allow it the host adds.
+// Explain converts an error of the file system to one that explains its cause. The host adds the line that would
+// allow the access.
 func Explain(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case Nothing():
-		return errors.New("nothing that is there is granted to this plugin") // the host says what would
+		return errors.New("nothing that is there is granted to this plugin") // the host adds the line
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):
