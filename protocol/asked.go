@@ -84,7 +84,7 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 // maxRequires is the largest requiredCapabilities object accepted from a plugin, in bytes.
 const maxRequires = 1 << 10
 
-// requires returns the capabilities whose absence ended a call, and the plugin's message, or nil for other errors.
+// requires returns the missing capabilities that ended a call, and the plugin's message, or nil for other errors.
 // Plugins return the data that the host gave them.
 func requires(err error) (text string, required json.RawMessage) {
 	var guest *runtime.GuestError

@@ -8,9 +8,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// Loading is implemented by a Catalog whose plugins may load after its creation.
+// Loading is implemented by a Catalog that may load plugins after its creation.
 type Loading interface {
-	// Ready waits until no plugin is loading. The only error is ctx.Err.
+	// Ready waits until no plugin is loading. The error is that of ctx.
 	Ready(ctx context.Context) error
 }
 

@@ -30,7 +30,7 @@ func TestModel(t *testing.T) {
 	var total tally
 	var next atomic.Uint64
 	var work sync.WaitGroup
-	for range min(*modelRuns, 2*uint64(goruntime.GOMAXPROCS(0))) { // more than processors, as each waits for its store and server at times
+	for range min(*modelRuns, 2*uint64(goruntime.GOMAXPROCS(0))) { // each often waits for I/O
 		work.Go(func() {
 			w := newWorld(t)
 			for !t.Failed() {
@@ -148,7 +148,7 @@ func (s *schedule) torn() (all []string) {
 	return all
 }
 
-// expected calls f for each step whose change is committed with the call.
+// expected calls f for each step with a change that is committed with the call.
 func (s *schedule) expected(list []step, plugin string, f func(step, string)) {
 	for _, one := range list {
 		if one.Op == opNo || one.Op == opTrap {

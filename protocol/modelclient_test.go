@@ -85,7 +85,7 @@ func newSchedule(w *world, seed uint64) *schedule {
 	switch n := rng.IntN(12); {
 	case n < 2:
 		s.odd = linkless
-	case n == 2 && s.key == "" && len(s.atStep)+len(s.atSent) == 0: // a later run would see the fault of the folder from its start
+	case n == 2 && s.key == "" && len(s.atStep)+len(s.atSent) == 0: // a retry would start with it
 		s.odd = inTheWay
 	}
 	return s

@@ -55,11 +55,11 @@ func textOf(s string) json.RawMessage { return jsonraw.AppendString(nil, s) }
 // obey implements a plugin that follows the directives in params._meta:
 //
 //	"notify": [[method, params], …]  sends these first; ["through the gate", [method, params]] as a guest does
-//	"wait": milliseconds             then waits, or until it is cancelled
-//	"ask": [[question, …], …]        asks these rounds, and answers with what was answered
-//	"reply": value                   answers with this
-//	"replyText": string              answers with these bytes
-//	"fail": {kind, message}          ends so; {"code": n} is a JSON-RPC error, {"panic": true} ours
+//	"wait": milliseconds             then waits, until cancelled at most
+//	"ask": [[question, …], …]        asks these rounds, and returns the answers
+//	"reply": value                   returns this value
+//	"replyText": string              returns these bytes
+//	"fail": {kind, message}          fails; {"code": n} is a JSON-RPC error, {"panic": true} a host panic
 //
 // Without directives it returns its request.
 func (p *player) obey(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {

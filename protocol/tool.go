@@ -67,7 +67,7 @@ func (r *request) serveTool(ctx context.Context, t *catalog.Tool, call catalog.C
 	return r.server.once().Do(ctx, r.onceCall(t.Name, w.Once), run)
 }
 
-// errNoTool ends a task whose tool no longer exists.
+// errNoTool ends a task after the removal of its tool.
 var errNoTool = errors.New("unknown tool")
 
 func (r *request) noTool(name string) error {

@@ -19,19 +19,19 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
 //
-//	@connect [mute] [heard] [eve|ada] begins a new conn; mute has no way to notify, heard is known to be heard
-//	@page N                 makes a new server with pages of N entries
-//	@search                 makes a new server that lists two tools for all
+//	@connect [mute] [heard] [eve|ada] begins a new conn; mute lacks Notify, heard has Heard
+//	@page N                 starts a new server with pages of N entries
+//	@search                 starts a new server with Options.Search
 //	@add NAME TOOL…         adds a plugin with tools
-//	@sleep DURATION         lets time pass
+//	@sleep DURATION         advances the time
 //	@end                    ends the conn's subscriptions
 //	@close                  closes the conn
-//	@keeps                  has the plugin t keep its state for all callers
-//	@page_tool              adds a plugin p whose tool has a page
-//	@grant LINE             grants the plugin t this too
-//	@tasks                  gives the plugin t tools whose calls can be tasks
-//	@sorted                 shows the responses of a step, sorted, before its notifications, sorted by subscription: each comes
-//	                        on a stream of its own
+//	@keeps                  makes the plugin t keep its state for all callers
+//	@page_tool              adds a plugin p with a tool that has a page
+//	@grant LINE             adds a grant to the plugin t
+//	@tasks                  gives the plugin t tools with task support
+//	@sorted                 sorts each step: responses first, then notifications by subscription, as each has its
+//	                        own stream
 //
 // $CAPS is a modern _meta with all client capabilities, and $TASKS adds the tasks extension. $STATE1 is the first
 // requestState of the server, shown as STATE1 in its section, and $TASK1 the first taskId. A ~ after it changes one

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Extension is declared by a server whose tools have pages.
+// Extension is declared by a server with tools that have pages.
 const Extension = "io.modelcontextprotocol/ui"
 
 // HasPage reports whether a tool has a page, by its definition.

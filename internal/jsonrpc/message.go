@@ -79,7 +79,7 @@ func AppendResult(dst []byte, id, result json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// AppendError appends the error response to the request id. A nil id, of a request whose id could not be read, is
+// AppendError appends the error response to the request id. A nil id, of a request with an unreadable id, is
 // written as null (JSON-RPC 2.0 §5).
 func AppendError(dst []byte, id json.RawMessage, e *Error) []byte {
 	if len(id) == 0 {

@@ -225,7 +225,7 @@ func (p *parser) check() {
 }
 
 // checkID requires an id unless the optional member is absent. Only an error response may have a null id, for a
-// request whose id was unreadable.
+// request with an unreadable id.
 func (p *parser) checkID(optional field) {
 	if p.ID == nil && (optional == 0 || p.seen&optional != 0) {
 		p.complain("id must be a string or an integer")

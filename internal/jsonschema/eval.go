@@ -112,7 +112,7 @@ func (e *evaluator) item(r *rule, m value, i int) bool {
 	return e.below(r, m)
 }
 
-// silently is check without messages, for rules whose failure may not fail the whole.
+// silently is check without messages, for rules that may fail without failing the whole.
 func (e *evaluator) silently(r *rule, v value, m marks) bool {
 	before := e.quiet
 	e.quiet = true

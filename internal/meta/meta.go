@@ -25,7 +25,7 @@ const maxDepth = 32
 // ownPrefix starts the prefix of keys that only this host writes.
 const ownPrefix = "dev.sallyport"
 
-// Reserved reports whether a _meta key is denied to plugins: keys whose prefix has mcp or modelcontextprotocol as
+// Reserved reports whether a _meta key is denied to plugins: keys with a prefix that has mcp or modelcontextprotocol as
 // first or second label, which covers all revisions of MCP; keys of this host; trace context keys, as a plugin does
 // not choose the trace; and information flow labels (ifc), which other hosts use for access decisions.
 func Reserved(key string) bool {

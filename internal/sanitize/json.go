@@ -276,7 +276,7 @@ func (s *Shape) member(text []byte) *Shape {
 	return s.Members[key]
 }
 
-// settle removes members whose cleaned names are empty or duplicates.
+// settle removes members with empty or duplicate cleaned names.
 func (w *walker) settle(members []member) {
 	taken := map[string]bool{"": true}
 	for _, m := range members {

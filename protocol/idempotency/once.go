@@ -1,12 +1,12 @@
 // Package idempotency runs a call with an idempotency key at most once and returns the first answer to all
 // repetitions.
 //
-//	Do ──▶ the key is free ──▶ run ──▶ the answer is kept, for a day
-//	  └──▶ it is in use: another runs, ran or waits for answers ──▶ its answer, its questions, or a refusal
+//	Do ──▶ key free ──▶ run ──▶ answer stored for a day
+//	  └──▶ key in use by a running, finished or waiting call ──▶ its answer, its questions, or an error
 //
 // A key is scoped to one principal, one tool and one set of arguments. Intended effects are recorded with the key
-// before they happen (Claim.Intends). A call that fails without intents frees its key, as does one without intents
-// whose process is killed. Otherwise the key stays in use, and a repetition is refused with the list of intents. A
+// before they happen (Claim.Intends). A call that fails without intents frees its key, as does a killed process
+// for its calls without intents. Otherwise the key stays in use, and a repetition is refused with the list of intents. A
 // call that asks its client keeps the key with its questions, and the request with the answers continues it. A task
 // holds its key until its end, in any process.
 //
@@ -258,7 +258,7 @@ func (k *Keeper) repeated(ctx context.Context, c *Call, s *state, r *store.Recor
 	return o, err
 }
 
-// AsksError ends a call whose key belongs to a call that waits for answers. Result is its input_required result.
+// AsksError ends a call because the call with its key waits for answers. Result is its input_required result.
 type AsksError struct{ Result json.RawMessage }
 
 // Error returns a fixed message.
@@ -274,7 +274,7 @@ func (k *Keeper) stopped(ctx context.Context, c *Call, s *state, r *store.Record
 	return k.Store.Gone(s.Owner)
 }
 
-// spent returns the error for a key whose call has intents and no answer.
+// spent returns the error for a key of a call with intents and without answer.
 func (s *state) spent(how string) error {
 	return &runtime.EndError{Kind: runtime.KindInvalid, Message: fmt.Sprintf(
 		"a call with this idempotency key %s; it had begun this, which is not done again: %s; a new call needs a new key", how, strings.Join(s.Intents, ", "))}

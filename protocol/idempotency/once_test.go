@@ -33,7 +33,7 @@ func call(principal, arguments, task string) Call {
 	}
 }
 
-// said returns the outcome of a call with a key whose run answers with text.
+// said returns the outcome of a call with a key if its run answers with text.
 func said(t *testing.T, k *Keeper, c Call, text string) string {
 	t.Helper()
 	o, err := k.Do(t.Context(), c, func() (jsonraw.Object, error) {

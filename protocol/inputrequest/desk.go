@@ -133,7 +133,7 @@ func (s *Sent) forget() (open bool) {
 // withdraw cancels the request at the client.
 func (s *Sent) withdraw(why string) { s.tell(s.cancelled(why)) }
 
-// recall cancels the request of an ended call, whose stream is closed, through Notify.
+// recall cancels the request through Notify, as the stream of the ended call is closed.
 func (s *Sent) recall() {
 	if s.desk.Notify != nil {
 		s.desk.Notify(s.cancelled("the call is over"))

@@ -1,5 +1,5 @@
-// Package inputrequest checks client capabilities for questions and tracks the questions of a call. A question that needs an
-// undeclared capability is refused at once and never sent.
+// Package inputrequest checks client capabilities for questions and tracks the questions of a call. A question that
+// needs an undeclared capability is refused at once and never sent.
 //
 //	capabilities ──▶ Abilities ─┐
 //	a plugin's round ──▶ Rounds.Next ──▶ questions ──▶ Requests, for the client

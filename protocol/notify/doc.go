@@ -1,6 +1,6 @@
 // Package notify sends the messages of a request that precede its result: progress and log messages.
 //
-//	plugin ──▶ Progress, Message ──▶ asked for? grown? loud enough? cleaned, not too fast ──▶ Send ──▶ client
+//	plugin ──▶ Progress, Message ──▶ requested? increased? level? cleaned, rate-limited ──▶ Send ──▶ client
 //
 // Progress over the rate limit is held back, and the newest is sent at the end. Log messages over the limit are
 // dropped. Nothing is sent after the result or a cancellation.

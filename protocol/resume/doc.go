@@ -1,7 +1,7 @@
 // Package resume stores a call that ended with questions until its client returns with the answers.
 //
 //	call asks ──▶ Keeper.Seal ──▶ requestState ──▶ client ──▶ Keeper.Open ──▶ Keeper.Use ──▶ call goes on
-//	                 └─ store, for what is too large                └─ once, in whichever process
+//	                 └─ store, for large journals                   └─ once, in any process
 //
 // A State is sealed, so that its client can neither read nor modify it, and bound to its request: it opens for the
 // same principal and request until it expires. Each is used once. A repeated use, after a lost response, gets the

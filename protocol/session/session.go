@@ -1,4 +1,4 @@
-// Package session manages the sessions of modern clients, whose connections carry none. Each has an unguessable
+// Package session manages the sessions of modern clients, as their connections have none. Each has an unguessable
 // name, belongs to the principal that began it, and expires when idle.
 //
 // This package is internal to Sallyport and may change.

@@ -84,7 +84,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// Another process takes over a waiting task, and one whose process is gone.
+// Another process takes over a waiting task, and one that lost its process.
 func TestBook_OtherProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})

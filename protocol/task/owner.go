@@ -51,7 +51,7 @@ func (b *Book) Running(ctx context.Context) (map[string]bool, error) {
 	return running, err
 }
 
-// Orphans returns the stored running tasks whose process is gone, with ID and Principal only.
+// Orphans returns the stored running tasks without a live process, with ID and Principal only.
 func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 	if b.store == nil {
 		return nil, nil
@@ -97,7 +97,7 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 	return t, ours && err == nil && b.Mine(&t), err // false if another process has adopted and finished it meanwhile
 }
 
-// Lose fails a kept task whose process is gone. Call it within Change.
+// Lose fails a kept task after the loss of its process. Call it within Change.
 func (t *Task) Lose() {
 	t.Status, t.Message = Failed, "the host ended while this task ran, and with it what its plugin had in memory, "+
 		"which cannot be made again: what the task did until then stays done, and it may be called again"

@@ -11,7 +11,7 @@ type watcher struct {
 	tell func(Task)
 }
 
-// stage is the part of a task whose changes are reported. Adoption or a partial answer do not change it.
+// stage is the reported part of a task. Adoption or a partial answer do not change it.
 type stage struct {
 	status Status
 	round  int

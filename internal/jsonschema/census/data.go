@@ -32,7 +32,7 @@ func (c *Census) data(v any) {
 	}
 }
 
-// holdsSchemas reports whether the path ends in a keyword whose array holds schemas or is never compared.
+// holdsSchemas reports whether the path ends in a keyword with an array of schemas, or one that is never compared.
 func (c *Census) holdsSchemas() bool {
 	if len(c.path) == 0 {
 		return false
