@@ -220,7 +220,7 @@ func (g *guest) count(ctx context.Context, id string) (string, error) {
 	return "ok", err
 }
 
-// Open discards a stream.
+// Open keeps a stream and returns its handle.
 func (g *guest) Open(r io.ReadCloser) (uint32, error) {
 	g.open = append(g.open, r)
 	return uint32(len(g.open) - 1), nil

@@ -39,8 +39,8 @@ func (s *Server) mark(tool *catalog.Tool) string {
 }
 
 // mayRun reports whether this server may continue a task of another process: it needs the keys and the tool under
-// the same terms. A server of the same site may also take it if the plugin was replaced or removed. The task then
-// fails, but only once its result is requested, as the plugin may still be loading.
+// the same terms. A server of the same site may also take the task, which then fails: at once if the terms of the tool
+// changed, or when its client requests it (asked) if the tool is missing, as the plugin may still be loading.
 func (s *Server) mayRun(t *task.Task, asked bool) bool {
 	plain, err := s.keys.Open(t.Mark)
 	var m taskMark

@@ -1,4 +1,4 @@
 package secretword
 
-// Alike returns the Latin letter that looks like letter, or "".
+// Alike returns the letters that look like a Latin letter.
 func Alike(letter rune) string { return alike[letter] }

@@ -87,7 +87,7 @@ func apart(text string) string {
 }
 
 // folded returns a text in lower case without accents, with single blanks between words. Characters other than
-// letters and digits are removed, except those in keep.
+// letters, digits, look-alikes and those in keep become blanks.
 func folded(text, keep string) string {
 	var b strings.Builder
 	blank := true
