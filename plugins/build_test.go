@@ -1,4 +1,4 @@
-// Package plugins_test builds the plugins that come with Sallyport.
+// Package plugins_test builds the plugins included with Sallyport.
 package plugins_test
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-// maxSizes are in bytes, a little over what the plugins have, so that a dependency that costs much is seen.
+// maxSizes are limits in bytes, slightly above the current sizes, to detect expensive dependencies.
 var maxSizes = map[string]int{
 	"conformance": 4_000_000,
 	"fetch":       6_800_000,

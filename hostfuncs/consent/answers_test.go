@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// answering is a store and whoever answers there, whose answers are noted.
+// answering returns an Answers over a new store, and the list of its recorded answers.
 func answering(t *testing.T) (*consent.Answers, *[]string) {
 	s := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { s.Close() })
@@ -30,7 +30,7 @@ func answering(t *testing.T) (*consent.Answers, *[]string) {
 	return a, &noted
 }
 
-// asks puts a question about one line.
+// asks stores a question about one line.
 func asks(t *testing.T, a *consent.Answers, id, line, want string) {
 	t.Helper()
 	_, err := a.Store.Ask(t.Context(), store.Question{ID: id, Plugin: "p", Digest: "sha256:1", Principal: "me", Line: line, Want: want,
@@ -40,7 +40,7 @@ func asks(t *testing.T, a *consent.Answers, id, line, want string) {
 	}
 }
 
-// left are the grants and the questions that there are.
+// left returns the current grants and questions.
 func left(t *testing.T, a *consent.Answers) string {
 	t.Helper()
 	grants, err := a.Store.Grants(t.Context())
@@ -59,7 +59,7 @@ func left(t *testing.T, a *consent.Answers) string {
 	return strings.Join(all, " ")
 }
 
-// An answer takes the place of what it covers: narrower answers that end no later, and questions.
+// An answer replaces answers that it covers and that expire no later, and questions that it covers.
 func TestAnswers_coverOthers(t *testing.T) {
 	a, _ := answering(t)
 	ctx, soon := t.Context(), time.Now().Add(time.Hour)
@@ -77,11 +77,11 @@ func TestAnswers_coverOthers(t *testing.T) {
 	if got := left(t, a); got != "q0 q3 ?q1 ?q2 ?q4" {
 		t.Error("unlike ones went:", got)
 	}
-	allow("q1", store.Answer{}) // to write includes to read
+	allow("q1", store.Answer{}) // write includes read
 	if got := left(t, a); got != "q1 q3 ?q2 ?q4" {
 		t.Error(got)
 	}
-	allow("q2", store.Answer{Want: true, Expires: soon}) // it ends before the others do
+	allow("q2", store.Answer{Want: true, Expires: soon}) // expires before the others
 	if got := left(t, a); got != "q1 q2 q3" {
 		t.Error(got)
 	}
@@ -92,7 +92,7 @@ func TestAnswers_coverOthers(t *testing.T) {
 	}
 }
 
-// Each answer is noted: who, which question, which bytes, until when. One that could not be given is not.
+// Each answer is recorded with its caller, question, digest and expiry. A failed one is not.
 func TestAnswers_noted(t *testing.T) {
 	a, noted := answering(t)
 	until := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)

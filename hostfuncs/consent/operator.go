@@ -7,9 +7,9 @@
 // Questions and answers go only through the store, so that any process of the state folder can answer any question. A
 // Desk polls for answers four times a second, and only while a call waits or looks up grants.
 //
-//	d := operator.New(operator.Options{Store: s, Wait: true})
+//	d := consent.New(consent.Options{Store: s, Wait: true})
 //	kept, verdict := d.Ask(ctx, question)
-//	if verdict == operator.Asked {
+//	if verdict == consent.Asked {
 //		verdict = d.Wait(ctx, kept.ID)
 //	}
 package consent

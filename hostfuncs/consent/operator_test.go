@@ -12,12 +12,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// question is one about an address.
+// question returns a question about address n.
 func question(n int) store.Question {
 	return store.Question{Plugin: "p", Digest: "d", Principal: "me", Line: fmt.Sprintf("net: GET https://a/%d", n), Effect: fmt.Sprintf("GET https://a/%d", n)}
 }
 
-// desks are two processes with one folder, and what the first told of.
+// desks returns the desks of two processes with one folder, and the questions reported to the first.
 func desks(t *testing.T) (here, there *consent.Desk, answers *store.Store, told *[]string) {
 	dir := t.TempDir()
 	told = &[]string{}
@@ -63,12 +63,12 @@ func TestDesk_anotherProcessAnswers(t *testing.T) {
 	}
 }
 
-// What is answered in this process holds for its next call, whenever it last looked.
+// An answer of this process is valid for its next call, even if the cache is recent.
 func TestDesk_ownAnswersAtOnce(t *testing.T) {
 	ctx := t.Context()
 	s := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { s.Close() })
-	now := time.Now() // stands still
+	now := time.Now() // a fixed time
 	d := consent.New(consent.Options{Store: s, Now: func() time.Time { return now }})
 	q, _ := d.Ask(ctx, question(1))
 	have := func(want int) {
@@ -117,7 +117,7 @@ func TestDesk_waitEnds(t *testing.T) {
 	}
 }
 
-// Of all calls of all processes one uses an answer that is for once.
+// Only one of all calls in all processes takes a one-time grant.
 func TestDesk_takeOnce(t *testing.T) {
 	here, there, answers, _ := desks(t)
 	q, _ := here.Ask(t.Context(), question(1))
@@ -142,7 +142,7 @@ func TestDesk_takeOnce(t *testing.T) {
 	}
 }
 
-// A plugin that asks ten thousand questions is heard twenty times.
+// A plugin that asks ten thousand questions gets twenty through.
 func TestDesk_tooMany(t *testing.T) {
 	here, _, _, told := desks(t)
 	verdicts := map[consent.Verdict]int{}
@@ -157,7 +157,7 @@ func TestDesk_tooMany(t *testing.T) {
 	}
 }
 
-// A store that cannot be read allows nothing, and nobody waits for it.
+// A store that cannot be read allows nothing, and no call waits for it.
 func TestDesk_storeFails(t *testing.T) {
 	s := store.New(store.Options{Dir: t.TempDir()})
 	if err := s.Close(); err != nil {

@@ -38,7 +38,7 @@ func TestParse_Errors(t *testing.T) {
 	}
 }
 
-// What is written is read as the same again.
+// Formatted text parses to the same value.
 func FuzzFormat(f *testing.F) {
 	f.Add("name", "value", "a, b")
 	f.Add("", `"`, "{}")

@@ -70,7 +70,7 @@ func TestQuota_CallsAtTheSameTime(t *testing.T) {
 		t.Errorf("%s, %d", said, ms)
 	}
 	first()
-	first() // says it twice
+	first() // release is idempotent
 	if _, err := q.Admit("a"); err != nil {
 		t.Errorf("after one is over: %v", err)
 	}
@@ -97,7 +97,7 @@ func TestQuota_ManyPrincipals(t *testing.T) {
 	}
 }
 
-// One is one call.
+// A limit of one admits one call.
 func TestQuota_OneCall(t *testing.T) {
 	q := New("p", Limits{Rate: 1})
 	q.now = func() time.Time { return time.Unix(1000, 0) }

@@ -21,10 +21,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
-// encoded is a value as one encoder writes it.
+// encoded is a value in the form of one encoder.
 type encoded struct{ by, name, value, text string }
 
-// inGo are the encoders of this language.
+// inGo returns the encodings of a value by Go packages.
 func inGo(value string) map[string]string {
 	asJSON, _ := json.Marshal(value)
 	twice, _ := json.Marshal(string(asJSON))
@@ -46,12 +46,12 @@ func inGo(value string) map[string]string {
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// others are programs that read values in hex, a line each, and write [value, name, text].
+// others are programs that read values in hex, one per line, and write [value, name, text].
 var others = map[string][]string{
 	"Python": {"python3", "encode.py"}, "Node": {"node", "encode.js"}, "Java": {"java", "Encode.java"}, "Perl": {"perl", "encode.pl"},
 }
 
-// made are values as services and people make them, of letters that encoders treat differently.
+// made returns random values like those of services and people, with characters that encoders treat differently.
 func made(r *rand.Rand, n int) (all []string) {
 	alphabets := []string{
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", "0123456789abcdef", "abc123!'()*~-._ /?#[]@$&,;=:+%<>\"\\^`{|}",
@@ -70,7 +70,7 @@ func made(r *rand.Rand, n int) (all []string) {
 	return all
 }
 
-// encode has each value written by each encoder that is on this machine.
+// encode encodes each value with each encoder available on this machine.
 func encode(t *testing.T, values []string) (all []encoded) {
 	var lines strings.Builder
 	for _, v := range values {
@@ -103,7 +103,7 @@ func encode(t *testing.T, values []string) (all []encoded) {
 	return all
 }
 
-// Whatever the encoders of five languages make of a value is taken out as a whole, in one piece and cut anywhere.
+// Values are redacted completely in the encodings of five languages, in one piece and cut anywhere.
 func TestRedactor_Encoders(t *testing.T) {
 	const seed = 20261122
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -139,8 +139,8 @@ func TestRedactor_Encoders(t *testing.T) {
 	}
 }
 
-// redacted reports whether a text became what it should. Of base64 the last letter, which holds bits of what follows, and
-// what fills the last group stay.
+// redacted reports whether a text is redacted as expected. Of base64 the last letter, which has bits of the text
+// after the value, and padding remain.
 func redacted(e encoded, got, want string) bool {
 	if !strings.Contains(e.name, "b64") && e.name != "btoa" {
 		return got == want
@@ -149,7 +149,7 @@ func redacted(e encoded, got, want string) bool {
 	return at >= 0 && len(got) <= len(want)+len("A%253D%253D\\r\\n")
 }
 
-// Secrets that overlap leave nothing of either, wherever the text is cut.
+// Overlapping secrets are redacted completely, wherever the text is cut.
 func TestRedactor_Overlaps(t *testing.T) {
 	const a, b, c = "abcdefghijklmno", "lmnopqrstuvwx", "wxyz0123456789"
 	r := secret.NewRedactor(secret.Value{Name: "A", Text: a}, secret.Value{Name: "B", Text: b}, secret.Value{Name: "C", Text: c}, secret.Value{Name: "D", Text: "ddddddddddddd"})

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
-// What a person sets by name is found by name: in the keyring, or, without one, in a file that nobody else reads.
+// A value set by name is found by name: in the keyring or, if there is none, in an owner-only file.
 func TestKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	kept := secret.Kept{Dir: dir}

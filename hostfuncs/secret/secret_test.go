@@ -55,7 +55,7 @@ func lower(s string) string {
 	return b.String()
 }
 
-// In base64 a value can begin at three places; of what is left nobody learns more than the neighbours' bits.
+// In base64 a value has three possible alignments. The remaining letters reveal only bits of the adjacent bytes.
 func TestRedactor_Base64(t *testing.T) {
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
 		for before := range 7 {
@@ -109,7 +109,7 @@ func TestRedactor_ReaderFindsWhatComesInPieces(t *testing.T) {
 	}
 }
 
-// What cannot become a value is given out at once: an event must not wait for the next.
+// Bytes that cannot be part of a value are returned at once: an event must not wait for the next.
 func TestRedactor_ReaderHoldsNothingElseBack(t *testing.T) {
 	in, out := io.Pipe()
 	r := redactor().Reader(in)
@@ -133,7 +133,7 @@ func TestRedactor_ReaderKeepsErrors(t *testing.T) {
 	}
 }
 
-// However the text is cut, what comes out is what comes out of the whole, and holds no value.
+// Redaction of a stream equals that of the whole text, wherever it is cut, and contains no value.
 func FuzzRedactor(f *testing.F) {
 	f.Add("a"+token+"b", 3)
 	f.Add(token+token, 1)

@@ -20,7 +20,7 @@ func TestRead_parent(t *testing.T) {
 	for given, want := range map[string]string{
 		parent:                               parent,
 		"00-" + id + "-" + span + "-ff":      "00-" + id + "-" + span + "-03",
-		"cc-" + id + "-" + span + "-01-more": parent, // a later version
+		"cc-" + id + "-" + span + "-01-more": parent, // of a later version
 		"cc-" + id + "-" + span + "-01":      parent,
 
 		"00-" + id + "-" + span + "-01-more":                        "",
@@ -95,7 +95,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A child is of the same trace and nobody's choice.
+// A child belongs to the same trace, with a random span.
 func TestContext_Child(t *testing.T) {
 	c := trace.Context{Parent: parent, State: "a=1", Baggage: "b=2"}
 	one, two := c.Child(), c.Child()

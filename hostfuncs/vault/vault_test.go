@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A value is kept for a while, then looked at again, and old ones are looked for in what comes back all the same.
+// A value is cached and then read again, and old values are still redacted.
 func TestVault_Value(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(text string) {
@@ -59,7 +59,7 @@ func TestVault_Missing(t *testing.T) {
 	}
 }
 
-// A placeholder is the same for one plugin of one host, and no other's.
+// A placeholder is stable for one plugin of one host, and unique.
 func TestVault_Placeholder(t *testing.T) {
 	key := NewKey()
 	p := New("", key, "p", secret.Kept{}).Placeholder("TOKEN")

@@ -1,7 +1,7 @@
 // Package urlnorm normalizes web addresses to the one form in which they are compared and requested, so that all
 // readers interpret them alike.
 //
-//	u, err := canonical.URL(parsed) // HTTPS://Example.com:443/a/../b → https://example.com/b
+//	u, err := urlnorm.URL(parsed) // HTTPS://Example.com:443/a/../b → https://example.com/b
 //
 // An ambiguous address is an error: see URL. Its parts have the same forms: Host, Port, Path, Query.
 package urlnorm

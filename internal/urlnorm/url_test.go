@@ -77,7 +77,7 @@ func TestURL_Errors(t *testing.T) {
 	}
 }
 
-// Whatever is canonical stays as it is.
+// URL is idempotent.
 func FuzzURL(f *testing.F) {
 	for _, raw := range []string{"HTTP://A.example:80/%7e/../b%2f?x=%41;y#z", "https://[::1]:1/..;/", "http://0x7f.1/", "http://a/%"} {
 		f.Add(raw)

@@ -145,7 +145,7 @@ func TestCall_Round(t *testing.T) {
 	})
 }
 
-// web answers with what it was asked.
+// web echoes the request.
 var web = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/moved" {
 		http.Redirect(w, r, "/here", http.StatusFound)
@@ -202,7 +202,7 @@ func TestCall_Get(t *testing.T) {
 	})
 }
 
-// A host may answer with a short body as text, and with one value of a field as text.
+// A host may return a short body as text, and a single header value as text.
 func TestCall_Fetch_textBody(t *testing.T) {
 	prepare := func(h *sallyporttest.Host) {
 		h.Answer("http/fetch", func(json.RawMessage) (any, error) {
@@ -277,8 +277,7 @@ func TestContents_Body(t *testing.T) {
 	}
 }
 
-// TestCall_exactNames: a member whose name differs in its case is none of the request's, though encoding/json would take
-// it for one.
+// TestCall_exactNames checks that members are matched case-sensitively, unlike in encoding/json.
 func TestCall_exactNames(t *testing.T) {
 	said := func(c *sallyport.Call) string {
 		return c.Method() + " " + c.Name() + " " + c.URI() + " " + string(c.Arguments()) + " " + string(c.Meta("k"))

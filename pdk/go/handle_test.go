@@ -323,7 +323,7 @@ type report struct {
 	Unit  *string        `json:"unit" enum:"m,s"`
 }
 
-// What Go writes for a zero value fits the schema that the tool publishes: nil slices, maps and pointers are null there.
+// The JSON of zero values fits the published schema of the tool: nil slices, maps and pointers are null.
 func TestTool_nilResults(t *testing.T) {
 	p := sallyport.New("t", "1",
 		sallyport.Tool("nil", "", func(*sallyport.Call, sallyport.None) (report, error) { return report{}, nil }),

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// trick is a host that misbehaves.
+// trick is a host with faults.
 type trick struct {
 	request  io.Reader
 	response bytes.Buffer
-	read     int32 // an error for every read but of the request, 0 for none
-	write    int32 // how much each write takes, or its error
+	read     int32 // error of every read except of the request, 0 for none
+	write    int32 // bytes accepted by each write, or its error
 	call     int64
 	answer   io.Reader
 	closed   []uint32
@@ -136,7 +136,7 @@ func TestStream_errors(t *testing.T) {
 	}
 }
 
-// Whatever the bytes of a request are, it is answered with one JSON object that holds a result or an error.
+// Every request, valid or not, is answered with one JSON object that has a result or an error.
 func FuzzHandle(f *testing.F) {
 	f.Add([]byte(askingRequest))
 	f.Add([]byte(`{"method":"plugin/describe"}`))

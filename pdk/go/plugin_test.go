@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/schema"
 )
 
-// A mistake in a plugin's own text stops it at start, with a message that names the place.
+// New panics on an error in the plugin's source, with a message that names the place.
 func TestNew_mistakes(t *testing.T) {
 	tool := func(name string, o ...Option) Item {
 		return Tool(name, "", func(*Call, None) (string, error) { return "", nil }, o...)

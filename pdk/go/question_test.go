@@ -18,7 +18,7 @@ type person struct {
 	Tags []string `json:"tags,omitempty"`
 }
 
-// asking is a plugin whose tools ask and say what they were answered.
+// asking is a plugin whose tools ask and return the answers.
 var asking = sallyport.New("asking", "1",
 	sallyport.Tool("form", "", func(c *sallyport.Call, _ sallyport.None) (string, error) {
 		p, err := sallyport.Elicit[person](c, "Who are you?")
@@ -61,7 +61,7 @@ var asking = sallyport.New("asking", "1",
 	}),
 )
 
-// answers gives a fixed answer and keeps what was asked.
+// answers sets a fixed answer and records the question.
 func answers(h *sallyporttest.Host, method, answer string) *string {
 	asked := new(string)
 	h.Answer(method, func(params json.RawMessage) (any, error) {
@@ -133,7 +133,7 @@ func TestAsk_several(t *testing.T) {
 	}
 }
 
-// A client that cannot be asked is told what it lacks; any other refusal is the tool's own error.
+// The error for a missing client capability names it. Every other refusal is the tool's error.
 func TestAsk_undeclared(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	h.Answer("roots/list", func(json.RawMessage) (any, error) {
@@ -149,14 +149,14 @@ func TestAsk_undeclared(t *testing.T) {
 	}
 }
 
-// cancelled is a host that does nothing any more but to read the answer.
+// cancelled is a host that only lets the plugin read the request and write the response.
 type cancelled struct {
 	request  bytes.Reader
 	response bytes.Buffer
 }
 
 func (h *cancelled) Read(_ uint32, p []byte) int32 {
-	n, _ := h.request.Read(p) // its end is no bytes
+	n, _ := h.request.Read(p) // the end is 0 bytes
 	return int32(n)
 }
 

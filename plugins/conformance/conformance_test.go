@@ -69,7 +69,7 @@ func TestTools_notifications(t *testing.T) {
 	}
 }
 
-// The suite looks for these keywords in the schema as clients see it.
+// The schemas that clients receive have the keywords that the suite checks.
 func TestSchemas(t *testing.T) {
 	for _, e := range sallyporttest.New(t, plugin).Describe().Tools {
 		switch e.Name {

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-// site answers each path with a type and a body.
+// site serves a type and a body for each path.
 func site(pages map[string][2]string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, ok := pages[r.URL.Path]
@@ -141,7 +141,7 @@ func TestFetch_charsets(t *testing.T) {
 	}
 }
 
-// A body that was cut inside of a character is what was whole of it.
+// A body truncated within a character is decoded up to it.
 func TestDecode_cut(t *testing.T) {
 	for in, want := range map[string]string{"日本"[:5]: "日", "a\xf0\x9f\x98": "a", "a\xff": "aÿ", "日\xe6": "日", "\xe6": "", "gr\xfc\xe6": "grüæ", "": ""} {
 		if got := decode([]byte(in), "", false); got != want {
@@ -236,7 +236,7 @@ func TestMarkdown_deep(t *testing.T) {
 	}
 }
 
-// A cell that claims a million columns costs nothing.
+// A cell with a span of a million columns is bounded.
 func TestMarkdown_spans(t *testing.T) {
 	_, got := markdown("<table><tr><th>a<th>b</tr><tr><td colspan=999999999 rowspan=999999999>x<td colspan='2'>y</table>", "https://x/", false)
 	if want := "| a | b |   |\n|---|---|---|\n| x | y |   |"; got != want {

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-// folder makes files and returns where they are.
+// folder makes files and returns their folder.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// expect calls a tool and compares its text; want begins with ! for an error, and $ stands for dir.
+// expect calls a tool and compares its text. want begins with ! for an error, and $ stands for dir.
 func expect(t *testing.T, h *sallyporttest.Host, dir, tool string, a args, want string) {
 	t.Helper()
 	r := h.Call(tool, a)
@@ -223,7 +223,7 @@ func TestEdit(t *testing.T) {
 	start := "one two\nthree\none\n"
 	for _, c := range []struct {
 		edits []textChange
-		want  string // what is shown
+		want  string // expected output
 		after string // "" if nothing is written
 	}{
 		{[]textChange{{Old: "three", New: "3"}}, "$/f\n@@ line 2 @@\n-three\n+3\n", "one two\n3\none\n"},
@@ -263,7 +263,7 @@ func TestEdit_lineEnds(t *testing.T) {
 		{"a\r\nb\r\n", textChange{Old: "a\nb", New: "x\r\ny"}, "x\r\ny\r\n"}, // no second carriage return
 		{"a\r\nb\r\n", textChange{Old: "b", New: "b\nc"}, "a\r\nb\r\nc\r\n"},
 		{"a\r\nb", textChange{Old: "b", New: "b\nc"}, "a\r\nb\r\nc"},
-		{"a\nb\r\nc\nd\n", textChange{Old: "a\nb\nc", New: "1\n2"}, "1\n2\nd\n"}, // both kinds: that of the place
+		{"a\nb\r\nc\nd\n", textChange{Old: "a\nb\nc", New: "1\n2"}, "1\n2\nd\n"}, // mixed line ends: the kind of the place
 		{"a\nb\r\nc\r\n", textChange{Old: "b\nc", New: "1\n2"}, "a\n1\r\n2\r\n"},
 		{"a\r\nb\r\n", textChange{Old: "a\r\nb", New: "a\nb"}, "a\nb\r\n"}, // exactly as given
 		{"a\nb\n", textChange{Old: "a", New: "a\r\nx"}, "a\r\nx\nb\n"},

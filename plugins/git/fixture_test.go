@@ -66,7 +66,7 @@ func (f *fixture) write(name, text string) {
 	f.must(os.WriteFile(path, []byte(text), 0o666))
 }
 
-// commit writes files and commits them. More are names to add, or a parent after a colon.
+// commit writes files and commits them. more are names to add, or a parent after a colon.
 func (f *fixture) commit(message string, files map[string]string, more ...string) {
 	f.t.Helper()
 	o := &gogit.CommitOptions{Author: f.signature()}

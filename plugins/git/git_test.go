@@ -13,7 +13,7 @@ import (
 
 type args map[string]any
 
-// call calls a tool on the fixture; hashes are replaced by <name>.
+// call calls a tool on the fixture. Hashes are replaced by <name>.
 func (f *fixture) call(h *sallyporttest.Host, tool string, a args) (string, bool) {
 	f.t.Helper()
 	if a["repo"] == nil {
@@ -245,7 +245,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A linked work tree has its HEAD for itself and shares the rest.
+// A linked work tree has its own HEAD and shares the rest.
 func TestOpen_linkedWorkTree(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
@@ -274,7 +274,7 @@ func TestOpen_packed(t *testing.T) {
 	}
 }
 
-// Nothing is written, whatever go-git would like to.
+// Every write by go-git fails.
 func TestTree_isReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	v := tree{dir}

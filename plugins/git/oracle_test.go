@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-// repo is a repository that the git program makes, of random commits, branches and merges.
+// repo is a repository made by the git program, with random commits, branches and merges.
 type repo struct {
 	t      *testing.T
 	dir    string
@@ -24,7 +24,7 @@ type repo struct {
 	clock  int64
 }
 
-// git runs the program; a command that may fail does so without a word.
+// git runs the program. With mayFail a failure is ignored.
 func (r *repo) git(mayFail bool, args ...string) string {
 	r.t.Helper()
 	return r.run(mayFail, "git", append([]string{"-C", r.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "protocol.file.allow=always",
@@ -48,7 +48,7 @@ func (r *repo) path(name string) string { return filepath.Join(r.dir, name) }
 func (r *repo) write(name, text string) {
 	r.t.Helper()
 	_ = os.RemoveAll(r.path(name))
-	for dir := filepath.Dir(r.path(name)); dir != r.dir; dir = filepath.Dir(dir) { // a file in the way of a folder
+	for dir := filepath.Dir(r.path(name)); dir != r.dir; dir = filepath.Dir(dir) { // a file in place of a folder
 		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 			_ = os.Remove(dir)
 		}
@@ -83,7 +83,7 @@ func (r *repo) text() string {
 	return b.String()
 }
 
-// touch changes working files.
+// touch changes files of the work tree.
 func (r *repo) touch() {
 	switch r.random.IntN(9) {
 	case 0:
@@ -131,7 +131,7 @@ func (r *repo) grow() {
 	r.git(true, "checkout", "-q", "-f", "main")
 }
 
-// merge merges a branch, with what it takes to resolve a conflict.
+// merge merges a branch, and resolves conflicts.
 func (r *repo) merge(branch string) {
 	r.git(true, "merge", "-q", "--no-ff", "-X", []string{"ours", "theirs"}[r.random.IntN(2)], "-m", "merge "+branch, branch)
 	if out := r.git(true, "status", "--porcelain"); out != "" {
@@ -140,10 +140,10 @@ func (r *repo) merge(branch string) {
 	}
 }
 
-// odd makes the repository an odd one, and leaves working files that differ.
+// odd gives the repository an unusual form, and leaves a modified work tree.
 func (r *repo) odd(how int) {
 	switch how {
-	case 0: // shallow
+	case 0: // a shallow clone
 		clone := r.t.TempDir()
 		r.run(false, "git", "clone", "-q", "--depth", "3", "file://"+r.dir, clone)
 		r.dir = clone
@@ -162,7 +162,7 @@ func (r *repo) odd(how int) {
 		r.git(true, "config", "core.autocrlf", "true")
 	case 3: // packed
 		r.git(true, "gc", "-q")
-	case 4: // a sparse checkout with a whole index
+	case 4: // a sparse checkout with a full index
 		r.git(true, "sparse-checkout", "set", "--no-cone", "/src/", "/*.txt")
 	case 5: // a linked work tree
 		tree := filepath.Join(r.t.TempDir(), "linked")
@@ -172,7 +172,7 @@ func (r *repo) odd(how int) {
 		}
 	case 6:
 		r.git(true, "update-index", "--index-version", "4")
-	case 7: // intents to add, and modes
+	case 7: // intent to add, and modes
 		r.write("intent.txt", "new\n")
 		r.git(true, "add", "-N", "intent.txt")
 		r.git(true, "update-index", "--chmod=+x", "b.txt")
@@ -182,13 +182,13 @@ func (r *repo) odd(how int) {
 	}
 }
 
-// untold takes out of a patch what the tool leaves out on purpose: the line that a hunk's head may quote, and how similar
-// renamed files are.
+// untold removes parts that the tool omits on purpose from a patch: the text after a hunk's header, and the
+// similarity of renamed files.
 func untold(patch string) string {
 	return regexp.MustCompile(`(?m)^(@@ .* @@).*$|^similarity index .*\n`).ReplaceAllString(patch, "$1")
 }
 
-// Logs, ranges and differences are those of the git program, in odd repositories that it made.
+// Logs, ranges and differences equal those of the git program, in unusual repositories.
 func TestOracle_git(t *testing.T) {
 	logs, diffs := 0, 0
 	for seed := range 64 {
@@ -218,7 +218,7 @@ func (r *repo) compareLog(h *sallyporttest.Host, rev, path string) (compared int
 		args = append(args, path)
 	}
 	out := r.git(true, args...)
-	if strings.HasPrefix(out, "fatal:") { // there is no such revision
+	if strings.HasPrefix(out, "fatal:") { // no such revision
 		return 0
 	}
 	want := strings.Fields(out)
@@ -230,8 +230,8 @@ func (r *repo) compareLog(h *sallyporttest.Host, rev, path string) (compared int
 		}
 	}
 	if path != "" && strings.Contains(rev, "..") {
-		// Whether git shows a merge depends on which commits it has found out to be outside of the range when it comes to
-		// it, which their dates decide.
+		// Whether git shows a merge depends on the commits known to be outside of the range at that point, and so on
+		// dates.
 		got, want = r.withoutMerges(got), r.withoutMerges(want)
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
@@ -270,8 +270,8 @@ func (r *repo) compareDiff(h *sallyporttest.Host, path string, ends ...string) (
 	return 1
 }
 
-// names are the heads of a patch: which files changed and how, with the hashes of both sides, but for the hash of a working
-// file, which git leaves out.
+// names returns the headers of a patch: changed files, kinds of change, and hashes of both sides, except the hash of
+// a work tree file, which git omits.
 func names(patch string) []string {
 	var heads []string
 	for line := range strings.Lines(untold(patch)) {
@@ -285,7 +285,7 @@ func names(patch string) []string {
 	return heads
 }
 
-// An index that is not understood is named, with the command that makes it whole.
+// An unsupported index is reported, with the command that converts it.
 func TestOracle_oddIndex(t *testing.T) {
 	for name, commands := range map[string][][]string{
 		"split":  {{"update-index", "--split-index"}},

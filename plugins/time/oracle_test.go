@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// sum is one question to Python: a wall time in a zone, and a period to add to it.
+// sum is one input for Python: a wall clock time in a zone, and a period to add.
 type sum struct {
 	Zone, Wall            string
 	Months, Days, Seconds int64
 }
 
-// answer is Python's: moments in seconds since 1970, and the offset of the second in seconds.
+// answer is Python's output: moments in seconds since 1970, and the offset of the second in seconds.
 type answer struct {
 	Unix, End, Offset int64
-	Skip              bool // beyond Python's calendar
+	Skip              bool // outside of Python's calendar
 }
 
 const python = `
@@ -57,7 +57,7 @@ for line in sys.stdin:
         print(json.dumps({"Skip": True}))
 `
 
-// goZones unpacks Go's own time zones, so that both sides have the same data.
+// goZones unpacks Go's time zones, so that both sides use the same data.
 func goZones(t *testing.T) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -94,7 +94,7 @@ func goZones(t *testing.T) string {
 	return dir
 }
 
-// sums are random ones, half of them within hours of a change of the clocks.
+// sums returns random inputs, half of them within hours of a clock change.
 func sums(t *testing.T, random *rand.Rand, n int) []sum {
 	t.Helper()
 	names := strings.Fields(zoneNames)
@@ -124,7 +124,7 @@ func sums(t *testing.T, random *rand.Rand, n int) []sum {
 	return all
 }
 
-// Times in zones, and sums of times and periods, are those of Python's zoneinfo, over random ones in every zone.
+// Times in zones, and sums of times and periods, equal those of Python's zoneinfo, for random inputs in every zone.
 func TestOracle_zoneinfo(t *testing.T) {
 	dir := goZones(t)
 	random := rand.New(rand.NewPCG(20, 26))

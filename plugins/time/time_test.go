@@ -58,7 +58,7 @@ func TestParse_clockChanges(t *testing.T) {
 	}
 }
 
-// Times and sums around odd changes of the clocks.
+// Times and sums around unusual clock changes.
 func TestAdd_clockChanges(t *testing.T) {
 	for _, c := range [][5]string{
 		{"Australia/Sydney", "2028-10-15 02:30", "PT0S", "2028-10-15T02:30:00+11:00", ""}, // the clocks skip 02:30 on the 1st of that month
@@ -66,7 +66,7 @@ func TestAdd_clockChanges(t *testing.T) {
 		{"America/New_York", "2026-10-31 01:30", "P1D", "2026-11-01T01:30:00-04:00", "twice"},
 		{"America/New_York", "2026-03-07 02:30", "P1D", "2026-03-08T03:30:00-04:00", "skip"},
 		{"Pacific/Apia", "2011-12-29 12:00", "P1D", "2011-12-31T12:00:00+14:00", "skip"},
-		{"Antarctica/Troll", "2026-10-24 02:00", "P1D", "2026-10-25T02:00:00+02:00", "twice"}, // two hours
+		{"Antarctica/Troll", "2026-10-24 02:00", "P1D", "2026-10-25T02:00:00+02:00", "twice"}, // a change by two hours
 		{"Australia/Lord_Howe", "2026-10-04 02:15", "PT0S", "2026-10-04T02:45:00+11:00", ""},
 	} {
 		loc, err := zone(c[0])
@@ -105,7 +105,7 @@ func TestParse_mail(t *testing.T) {
 	}
 }
 
-// Summer is when clocks are ahead, also where the data base calls winter the exception.
+// Summer time is ahead of winter time, even where the database marks winter as the exception.
 func TestIsSummer(t *testing.T) {
 	for _, c := range []struct {
 		zone        string
@@ -157,7 +157,7 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// Every zone that is offered exists.
+// Every offered zone exists.
 func TestZoneNames(t *testing.T) {
 	n := 0
 	for name := range strings.Lines(zoneNames) {
@@ -189,7 +189,7 @@ func TestParsePeriod(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same.
+// A formatted period parses to the same value.
 func FuzzParsePeriod(f *testing.F) {
 	for _, s := range []string{"P1Y2M3DT4H5M6S", "-1h30m", "3 weeks and 2 days", "P1DT"} {
 		f.Add(s)
@@ -227,7 +227,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Adding what lies between two times to the first gives the second.
+// The first time plus the difference is the second time.
 func TestBetween_isWhatAddAdds(t *testing.T) {
 	loc := berlin(t)
 	start := time.Date(2023, 11, 30, 17, 45, 12, 0, loc)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// hash of "password"
+// SHA-256 of "password"
 const example = "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8"
 
 func TestParse(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := os.ReadFile(path)
-	os.WriteFile(path, []byte(strings.TrimSpace(string(data))), 0o600) // an editor without last line end
+	os.WriteFile(path, []byte(strings.TrimSpace(string(data))), 0o600) // as from an editor that omits the last line end
 	second, err := Add(path, "two")
 	if err != nil {
 		t.Fatal(err)

@@ -21,21 +21,21 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// evil is what a hostile plugin says wherever it may say something.
+// evil is the output of a hostile plugin, in all places that allow plugin text.
 const evil = `</script><img src=x onerror=alert(1)>"'` + "`${alert(1)}\u202e"
 
-// desk is a console that listens, with one question.
+// desk is a listening console with one question.
 type desk struct {
 	t     *testing.T
 	store *store.Store
 	base  string // http://127.0.0.1:PORT
 	token string
 	log   bytes.Buffer
-	noted []string // what was answered
+	noted []string // recorded answers
 	house house
 }
 
-// house is one host with one plugin, which is held, and one call, which was refused something.
+// house is one host with one held plugin, and one call with a denial.
 type house struct{ did []string }
 
 func (h *house) Hosts() []console.Host {
@@ -111,7 +111,7 @@ func (d *desk) ask(id string) {
 	}
 }
 
-// do makes one request; headers come in pairs, Host among them.
+// do makes one request. Headers are pairs, which may include Host.
 func (d *desk) do(method, path, body string, headers ...string) (int, string, http.Header) {
 	d.t.Helper()
 	r, err := http.NewRequestWithContext(d.t.Context(), method, d.base+path, strings.NewReader(body))
@@ -154,8 +154,7 @@ func (d *desk) waits(n int) {
 	}
 }
 
-// Nobody but the page answers or learns anything: neither another site, nor one whose name leads here, nor
-// whoever has not the token.
+// Only the page can answer or read anything: not a foreign site, a rebound host name, or a client without the token.
 func TestConsole_attacks(t *testing.T) {
 	d := newDesk(t)
 	host := strings.TrimPrefix(d.base, "http://")
@@ -202,7 +201,7 @@ func TestConsole_attacks(t *testing.T) {
 	if code, _, _ = d.do("GET", "/state?token="+d.token, ""); code != http.StatusUnauthorized {
 		t.Error("a token in the query is taken:", code)
 	}
-	// A form of another site can neither send JSON nor the token.
+	// A form of a foreign site can send neither JSON nor the token.
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""} {
 		if code, _ := d.post(`{"id":"q1","answer":"always"}`, "Content-Type", kind); code != http.StatusBadRequest {
 			t.Errorf("%q: %d", kind, code)
@@ -215,7 +214,7 @@ func TestConsole_attacks(t *testing.T) {
 	if strings.Contains(d.log.String(), d.token) {
 		t.Error("the token is in the log")
 	}
-	// A file of this person opens the page in a tab, another site does not frame it and reads nothing.
+	// A local file of this user may open the page in a tab. A foreign site can neither frame nor read it.
 	open := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest"}
 	for dest, want := range map[string]int{"document": http.StatusOK, "iframe": http.StatusForbidden, "script": http.StatusForbidden} {
 		if code, _, _ := d.do("GET", "/", "", append(open, dest)...); code != want {
@@ -224,7 +223,7 @@ func TestConsole_attacks(t *testing.T) {
 	}
 }
 
-// The page itself holds nothing, loads nothing from elsewhere, and makes no markup of what it is told.
+// The page is static, loads nothing from elsewhere, and renders no data as markup.
 func TestConsole_page(t *testing.T) {
 	d := newDesk(t)
 	foreign := regexp.MustCompile(`(?i)https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\son[a-z]+=|javascript:|style="`)
@@ -248,7 +247,7 @@ func TestConsole_page(t *testing.T) {
 	}
 }
 
-// What is told is JSON, of which no browser makes a page.
+// State is JSON, which browsers do not render as a page.
 func TestConsole_state(t *testing.T) {
 	d := newDesk(t)
 	code, text, h := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token, "Origin", d.base)
@@ -298,7 +297,7 @@ func TestConsole_answers(t *testing.T) {
 	d.waits(0)
 	grants, err := d.store.Grants(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].ID != "q3" || grants[0].Line != "net: GET https://**" || grants[0].Once || grants[0].Expires.IsZero() {
-		t.Fatal(grants, err) // which covers the other
+		t.Fatal(grants, err) // it covers the other one
 	}
 	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusOK {
 		t.Error(code, text)
@@ -325,7 +324,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// It listens once, whoever asks, and ends.
+// Listen is idempotent, and Close ends it.
 func TestConsole_listensOnce(t *testing.T) {
 	c := console.New(console.Options{Store: store.New(store.Options{Dir: t.TempDir()})})
 	one, err := c.Listen("127.0.0.1:0")
@@ -351,7 +350,7 @@ func TestConsole_listensOnce(t *testing.T) {
 	}
 }
 
-// Connections that rest keep nobody off the page.
+// Idle connections do not block the page.
 func TestConsole_strangers(t *testing.T) {
 	d := newDesk(t)
 	var first net.Conn
@@ -373,7 +372,7 @@ func TestConsole_strangers(t *testing.T) {
 	}
 }
 
-// An order is for what was shown, and does nothing if that has changed.
+// An order applies only to the shown content, and has no effect if that has changed.
 func TestConsole_orders(t *testing.T) {
 	d := newDesk(t)
 	order := func(body string) (int, string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 )
 
-// A form is shown with its fields, and answered by whoever has the token with what fits it, once.
+// A form is shown with its fields, and a client with the token can answer it once, with valid values.
 func TestForm(t *testing.T) {
 	d := newDesk(t)
 	asking := elicit.New(elicit.Options{Store: d.store})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// socketPath is a place for a socket, whose name systems keep short.
+// socketPath returns a path for a socket, whose length systems limit.
 func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sp")
@@ -22,7 +22,7 @@ func socketPath(t *testing.T) string {
 	return filepath.Join(dir, "s")
 }
 
-// accepted connects to a listener and returns its end of the connection.
+// accepted connects to a listener and returns the accepted connection.
 func accepted(t *testing.T, ln net.Listener) net.Conn {
 	t.Helper()
 	there, err := net.Dial(ln.Addr().Network(), ln.Addr().String())
@@ -77,7 +77,7 @@ func TestUnix_SomethingInTheWay(t *testing.T) {
 	}
 }
 
-// An eighth of the places is for strangers, and of few rather half.
+// An eighth of the places is for strangers, and about half of few.
 func TestNewPlaces(t *testing.T) {
 	for n, want := range map[int][2]int{0: {1, 1}, 2: {1, 1}, 10: {5, 5}, 64: {8, 56}, 1024: {128, 896}} {
 		if p := NewPlaces(n); p.strangers != want[0] || p.callers != want[1] {
@@ -96,7 +96,7 @@ type host struct {
 func (h *host) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(h.from), Port: 1} }
 func (h *host) Close() error         { h.closed = true; return nil }
 
-// crowd is connections in front of places.
+// crowd makes connections to places.
 type crowd struct {
 	t      *testing.T
 	places *Places
@@ -111,7 +111,7 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// come has n connections come from an address.
+// come accepts n connections from an address.
 func (c *crowd) come(from string, n int) (all []*Conn) {
 	for range n {
 		all = append(all, c.places.stranger(&host{from: from}))
@@ -119,7 +119,7 @@ func (c *crowd) come(from string, n int) (all []*Conn) {
 	return all
 }
 
-// known makes connections a caller's, which then rest, each a little later than the one before.
+// known assigns connections to a caller. They then become idle, each a little later than the one before.
 func (c *crowd) known(caller string, all []*Conn) {
 	c.t.Helper()
 	for _, x := range all {
@@ -140,7 +140,8 @@ func open(all []*Conn) (n int) {
 	return n
 }
 
-// A newcomer always has a place: the oldest stranger of the address with most gives way, and no caller.
+// A new connection always has a place: it replaces the oldest stranger of the address with the most, and no caller's
+// connection.
 func TestPlaces_strangers(t *testing.T) {
 	c := newCrowd(t)
 	callers := c.come("192.0.2.1", 3)
@@ -159,7 +160,8 @@ func TestPlaces_strangers(t *testing.T) {
 	}
 }
 
-// Where the callers' places are taken, who has most of those that rest gives one to a caller with fewer.
+// If the callers' places are taken, a new connection replaces an idle one of the caller with the most, for a caller
+// with fewer.
 func TestPlaces_callers(t *testing.T) {
 	c := newCrowd(t)
 	var many, few []*Conn
@@ -176,7 +178,7 @@ func TestPlaces_callers(t *testing.T) {
 		t.Errorf("%d and %d are left", open(many), open(few))
 	}
 	more := c.come("192.0.2.1", 1)
-	c.known("token:many", more) // in place of its own
+	c.known("token:many", more) // in place of the caller's own
 	if open(many) != 8 || open(few) != 3 {
 		t.Errorf("%d and %d are left", open(many), open(few))
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// take is what a reader gets now: the ids of the events, and how the stream stands.
+// take returns the next result of a reader: the IDs of the events, and the state of the stream.
 func take(r *Reader) string {
 	events, state := r.Next()
 	words := []string{map[State]string{Open: "open", Ended: "ended", Released: "released", Replaced: "replaced"}[state]}
@@ -36,7 +36,7 @@ func TestOutbox_Resume(t *testing.T) {
 	call.Send([]byte("b"))
 	call.Send([]byte("c"))
 	want(t, r, "open 1-1=b 1-2=c")
-	r.Close() // the connection broke, and c never arrived
+	r.Close() // the connection broke, and c was not delivered
 	standing.Send([]byte("d"))
 	call.End([]byte("e"))
 	call.Send([]byte("late"))
@@ -65,19 +65,19 @@ func TestStream_OneReader(t *testing.T) {
 	attached(false)
 	first := s.Attach()
 	attached(true)
-	<-first.News() // there may be something already
+	<-first.News() // there may be a signal already
 	s.Send([]byte("a"))
 	second := s.Attach()
 	<-first.News()
 	want(t, first, "replaced")
 	want(t, second, "open 0-1=a")
-	first.Close() // takes nothing away from the second
+	first.Close() // does not affect the second
 	s.Send([]byte("b"))
 	want(t, second, "open 0-2=b")
 	attached(true)
 	second.Close()
 	attached(false)
-	s.Send([]byte("c")) // waits for whoever comes
+	s.Send([]byte("c")) // buffered for the next reader
 	want(t, s.Attach(), "open 0-3=c")
 }
 
@@ -137,7 +137,7 @@ func TestOutbox_Bounds(t *testing.T) {
 	standing, call, gone := b.Stream(), b.Stream(), b.Stream()
 	gone.End([]byte("lost"))
 	r := call.Attach()
-	call.End([]byte("answer")) // somebody waits for it
+	call.End([]byte("answer")) // a client waits for it
 	for i := range 3 * maxEvents {
 		standing.Send(fmt.Append(nil, i))
 	}
@@ -148,7 +148,7 @@ func TestOutbox_Bounds(t *testing.T) {
 	if _, ok := b.Resume("2-0"); ok {
 		t.Error("the oldest answer is still there")
 	}
-	standing.Send(make([]byte, 2*maxBytes)) // larger than all that is kept, and still sent
+	standing.Send(make([]byte, 2*maxBytes)) // larger than the limit, and still sent
 	if len(b.kept) != 1 || b.bytes != 2*maxBytes {
 		t.Errorf("%d events, %d bytes", len(b.kept), b.bytes)
 	}
@@ -158,7 +158,7 @@ func TestOutbox_Bounds(t *testing.T) {
 	}
 }
 
-// Many senders, and readers that come and go: each message arrives once, in order.
+// With many senders and changing readers each message arrives once, in order.
 func TestOutbox_Hammer(t *testing.T) {
 	b := New()
 	var work sync.WaitGroup

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// The benchmarks compare Serve with a floor that does no more than it must: a buffered line
-// read, one decoding of the envelope, a look-up in a map and prepared bytes written.
+// The benchmarks compare Serve with a minimal baseline: a buffered line read, one decoding of the envelope, a map
+// lookup and a fixed response.
 
 var prepared = map[string]json.RawMessage{"echo": json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)}
 
@@ -24,7 +24,7 @@ func answerPrepared(m *jsonrpc.Message) []byte {
 	return jsonrpc.AppendResult(nil, m.ID, prepared[name])
 }
 
-// preparedConn does the floor's work as a connection.
+// preparedConn is a connection that does the work of the baseline.
 type preparedConn struct{}
 
 func (preparedConn) Handle(_ context.Context, m *jsonrpc.Message, _ func([]byte)) protocol.Response {
@@ -64,7 +64,7 @@ func BenchmarkRoundTrip(b *testing.B) { compare(b, 1) }
 
 func BenchmarkPipelined(b *testing.B) { compare(b, 64) }
 
-// compare runs the floor, the transport alone, and the whole way to a plugin in this process.
+// compare runs the baseline, the transport alone, and the complete path to an in-process plugin.
 func compare(b *testing.B, depth int) {
 	b.Run("floor", func(b *testing.B) { roundTrips(b, serveFloor, depth) })
 	b.Run("transport", func(b *testing.B) { roundTrips(b, servePrepared, depth) })
@@ -74,7 +74,7 @@ func compare(b *testing.B, depth int) {
 	})
 }
 
-// roundTrips sends depth requests at a time over operating system pipes and reads the answers.
+// roundTrips sends depth requests at a time over operating system pipes and reads the responses.
 func roundTrips(b *testing.B, serve func(io.Reader, io.Writer), depth int) {
 	inR, inW, err := os.Pipe()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// readAll reads every line of in; a long one is shown as "too long".
+// readAll reads every line of in. A long one is returned as "too long".
 func readAll(in io.Reader, limit int) (list []string, err error) {
 	l := &lines{in: in, max: limit, idle: func() {}}
 	for {
@@ -26,7 +26,7 @@ func readAll(in io.Reader, limit int) (list []string, err error) {
 	}
 }
 
-// expected is what lines should give, by a simple rule: split, trim, measure.
+// expected returns the lines by a simple rule: split, trim, measure.
 func expected(data []byte, limit int) (list []string) {
 	for _, line := range bytes.Split(data, []byte{'\n'}) {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
@@ -39,7 +39,7 @@ func expected(data []byte, limit int) (list []string) {
 	return list
 }
 
-// ragged gives its data in pieces of random size.
+// ragged returns its data in pieces of random size.
 type ragged struct {
 	data []byte
 	rng  *rand.Rand
@@ -113,8 +113,8 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// TestLines_IdleBeforeEachRead counts: what is held back for a following message must go out
-// before a read that may block.
+// TestLines_IdleBeforeEachRead counts the calls of idle: buffered output must be written before a read that may
+// block.
 func TestLines_IdleBeforeEachRead(t *testing.T) {
 	idle, reads := 0, 0
 	in := readerFunc(func(p []byte) (int, error) {

@@ -50,7 +50,7 @@ func (p *plugin) serve(ctx context.Context, _ string, params json.RawMessage) (j
 	return fmt.Appendf(nil, "{\n\"content\":[{\"type\":\"text\",\"text\":%s}]}", text), nil
 }
 
-// realServer is the protocol over a plugin in this process.
+// realServer returns a protocol server over an in-process plugin.
 func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 	t.Helper()
 	p := &plugin{make(chan struct{}, 10), make(chan error, 10)}
@@ -58,7 +58,7 @@ func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 	return srv, r, p
 }
 
-// TestOfficialClient lets the official SDK's client speak every version it knows.
+// TestOfficialClient runs the official SDK's client with every protocol version that it supports.
 func TestOfficialClient(t *testing.T) {
 	for _, version := range era.Versions() {
 		t.Run(version, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestOfficialClient(t *testing.T) {
 				outW.Close()
 			}()
 			officialClient(t, &mcp.IOTransport{Reader: outR, Writer: inW}, version, r, p)
-			// The client closes both pipes at once, perhaps under a notification.
+			// The client closes both pipes at once, perhaps during a notification.
 			if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
 				t.Errorf("Serve: %v", err)
 			}
@@ -121,7 +121,7 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 		t.Errorf("the call ended with %v", err)
 	}
 	if version == era.Versions()[0] {
-		return // where changes come by subscriptions/listen
+		return // changes are reported by subscriptions/listen
 	}
 	if err := r.AddGo("more", []byte(manifest), p.serve); err != nil {
 		t.Fatal(err)

@@ -22,17 +22,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// fake is a connection whose answers the tests control.
+// fake is a connection controlled by the tests.
 //
 //	ping              {}
 //	tools/call echo   the params' "text"
 //	tools/call wait   nothing until release is closed or the call is cancelled
 //	tools/call talk   three notifications, then a result
-//	tools/call deaf   like wait, but knows no cancellation
+//	tools/call deaf   like wait, but ignores cancellation
 type fake struct {
 	release chan struct{}
 	notify  func([]byte)
-	entered chan string // ids of calls that wait
+	entered chan string // ids of waiting calls
 	closed  chan struct{}
 
 	mu   sync.Mutex
@@ -105,7 +105,7 @@ func (f *fake) HandleBatch(_ context.Context, data []byte, _ func([]byte)) proto
 	return protocol.Response{Body: fmt.Appendf(nil, `["%d messages"]`, len(list))}
 }
 
-// client is the other end of a running Serve.
+// client is the peer of a running Serve.
 type client struct {
 	t    *testing.T
 	in   *io.PipeWriter
@@ -171,7 +171,7 @@ func (c *client) want(lines ...string) {
 	}
 }
 
-// end waits for Serve, and wants nothing more on the output.
+// end waits for Serve, and expects no more output.
 func (c *client) end() error {
 	c.t.Helper()
 	select {
@@ -272,7 +272,7 @@ func TestServe_LineEnds(t *testing.T) {
 	c.want(result(1, `"hello"`))
 	io.WriteString(c.in, callOf(2, "echo")+"  \n")
 	c.want(result(2, `"hello"`))
-	io.WriteString(c.in, callOf(3, "echo")) // the input ends without a line end
+	io.WriteString(c.in, callOf(3, "echo")) // input without a final line end
 	c.in.Close()
 	c.want(result(3, `"hello"`))
 	if err := c.end(); err != nil {
@@ -309,7 +309,7 @@ func TestServe_LongLine(t *testing.T) {
 	}
 }
 
-// TestServe_HugeLine feeds a line of 1 GiB to the default limit and looks at the memory it took.
+// TestServe_HugeLine sends a line of 1 GiB with the default limit and checks the memory use.
 func TestServe_HugeLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 1 GiB")
@@ -367,9 +367,9 @@ func TestServe_Cancelled(t *testing.T) {
 	c.send(callOf(1, "wait"))
 	<-f.entered
 	c.send(cancelOf(1), request(2, "ping", `{}`))
-	c.want(result(2, `{}`)) // and nothing for 1
+	c.want(result(2, `{}`)) // no response to 1
 
-	for i := range 200 { // in one write, so that it overtakes if it can
+	for i := range 200 { // in one write, so that the cancellation can overtake
 		c.send(callOf(1000+i, "wait"), callOf(3, "echo"), cancelOf(1000+i), callOf(4, "echo"))
 		got := []string{c.line(), c.line()}
 		slices.Sort(got)
@@ -383,7 +383,7 @@ func TestServe_Cancelled(t *testing.T) {
 	}
 	c.send(cancelOf(5), cancelOf(99), `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, request(6, "ping", `{}`))
 	c.want(result(6, `{}`))
-	close(f.release) // deaf answers now, to nobody
+	close(f.release) // deaf returns now, and its result is dropped
 	c.in.Close()
 	if err := c.end(); err != nil {
 		t.Fatal(err)
@@ -410,7 +410,7 @@ func TestServe_Batch(t *testing.T) {
 	c.want(result(3, `"hello"`))
 }
 
-// TestServe_NoEmbeddedNewline holds the framing against a guest that writes pretty JSON.
+// TestServe_NoEmbeddedNewline checks the framing with a guest that writes indented JSON.
 func TestServe_NoEmbeddedNewline(t *testing.T) {
 	c := start(t, newFake(), nil)
 	f := func(s string) string { return request(1, "tools/call", `{"name":"echo","text":`+s+`}`) }
@@ -457,7 +457,7 @@ func TestServe_BytesInFlight(t *testing.T) {
 			io.WriteString(c.in, big+"\n")
 		}
 	}()
-	for range 5 { // the fifth crosses the budget
+	for range 5 { // the fifth exceeds the budget
 		<-f.entered
 	}
 	select {
@@ -490,8 +490,8 @@ func TestServe_EndOfInputDrains(t *testing.T) {
 	<-f.closed
 }
 
-// An answer waits in the writer for the next one, if a message was read ahead. At the end of input none comes, and it is
-// written before Serve returns.
+// A response is buffered if a message was read ahead. At the end of input none follows, and it is written before
+// Serve returns.
 func TestServer_DrainWritesHeldAnswers(t *testing.T) {
 	out := new(bytes.Buffer)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -514,7 +514,7 @@ func TestServe_DrainIsBounded(t *testing.T) {
 	c.send(callOf(1, "wait"))
 	<-f.entered
 	c.in.Close()
-	if err := c.end(); err != nil { // wait heeds the cancellation, and says nothing
+	if err := c.end(); err != nil { // wait is cancelled, and has no response
 		t.Fatal(err)
 	}
 
@@ -536,13 +536,13 @@ func TestServe_ContextStopsABlockedRead(t *testing.T) {
 	<-f.entered
 	c.stop()
 	time.AfterFunc(20*time.Millisecond, func() { close(f.release) })
-	c.want(result(1, `{"done":true}`)) // calls may end in peace
+	c.want(result(1, `{"done":true}`)) // calls may finish
 	if err := c.end(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestServe_BlockedWrite has a client that does not read, and is told to stop.
+// TestServe_BlockedWrite has a client that does not read, and cancels the context.
 func TestServe_BlockedWrite(t *testing.T) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -649,7 +649,7 @@ func countAnswers(t *testing.T, r io.Reader) (answers map[string]bool, errs int)
 	return answers, errs
 }
 
-// hammer is a fake whose calls take between nothing and 3 ms.
+// hammer is a fake whose calls take 0 to 3 ms.
 type hammer struct{ *fake }
 
 func (h hammer) connect(func([]byte)) conn { return h }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkCall compares one modern tools/call over loopback with a bare HTTP handler that reads
-// the body and writes prepared bytes.
+// BenchmarkCall compares one modern tools/call over loopback with a bare HTTP handler that reads the body and writes
+// a fixed response.
 func BenchmarkCall(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"hi"}`)

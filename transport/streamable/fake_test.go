@@ -20,29 +20,29 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/era"
 )
 
-// fake is a server whose answers the tests control.
+// fake is a protocol server controlled by the tests.
 //
 //	initialize         a legacy session of the version asked for; "none" is an error
 //	tools/call echo    the argument "text"
 //	tools/call talk    two notifications, then a result
-//	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk", gives
-//	                   its connection back if text is "release"
+//	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk", releases
+//	                   its connection if text is "release"
 //	tools/call busy    an error, since there is no room for 1.5 s; talks first if text is "talk"
 //	tools/call error   a JSON-RPC error of the code in the argument "code"
 //	unknown            -32601, refused
 type fake struct {
 	release chan struct{}
 	entered chan struct{}
-	left    chan error // why each wait ended
+	left    chan error // cause of each wait's end
 	params  []protocol.HeaderParam
 
 	connected, closed atomic.Int32
 	mu                sync.Mutex
 	principals        []string
-	notify            func([]byte) // of the last conn that can be told something
+	notify            func([]byte) // of the last conn that receives notifications
 }
 
-// say tells the last session something.
+// say notifies the last session.
 func (f *fake) say(msg string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,7 +202,7 @@ func start(t *testing.T, f *fake, o *Options) *site {
 	return &site{t, h, s.URL + "/mcp"}
 }
 
-// headers are the headers of a request; a value of "-" takes a default one out.
+// headers are the headers of a request. A value of "-" removes a default one.
 type headers map[string]string
 
 var defaultHeaders = headers{
@@ -261,13 +261,13 @@ func errorBody(id string, code int, message string) string {
 	return string(jsonrpc.AppendError(nil, []byte(id), &jsonrpc.Error{Code: code, Message: message}))
 }
 
-// refused is a refusal that answers no message.
+// refused returns the body of a refusal without a message id.
 func refused(message string) string { return refusedBody(jsonrpc.CodeInvalidRequest, message) }
 
-// unreadable is the answer to a message whose id could not be read.
+// unreadable returns the response to a message with an unreadable id.
 func unreadable(message string) string { return errorBody("null", jsonrpc.CodeInvalidRequest, message) }
 
-// cancelledBody is the answer to a request that was cancelled.
+// cancelledBody returns the response to a cancelled request.
 func cancelledBody(id, why string) string {
 	return string(jsonrpc.AppendError(nil, []byte(id), &jsonrpc.Error{Code: -32603, Message: why, Data: []byte(`{"kind":"cancelled","retryable":true}`)}))
 }
@@ -278,7 +278,7 @@ func refusedBody(code int, message string) string {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// modernBody is a modern request with id 1; params are members, each followed by a comma.
+// modernBody returns a modern request with id 1. params are members, each followed by a comma.
 func modernBody(method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, modernMeta)
 }
@@ -329,7 +329,7 @@ func receive[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// tokens is a Verifier over clear text.
+// tokens is a Verifier over plain text.
 type tokens map[string]string
 
 func (v tokens) Verify(token string) (string, string, bool) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// TestHandler_OneFault sends requests that are right but for one thing.
+// TestHandler_OneFault sends requests with a single fault each.
 func TestHandler_OneFault(t *testing.T) {
 	o := &Options{Tokens: tokens{"secret": "ci"}, MaxMessage: 2000, Origins: []string{"https://App.example.com:443"}}
 	s := start(t, newFake(), o)
@@ -88,7 +88,7 @@ func TestHandler_OneFault(t *testing.T) {
 		200, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
 }
 
-// TestHandler_Order takes away one fault after the other: the first check that fails answers.
+// TestHandler_Order removes one fault after the other: the first failing check is the response.
 func TestHandler_Order(t *testing.T) {
 	f := newFake()
 	f.params = []protocol.HeaderParam{{Header: "Text", Path: []string{"text"}, Type: "string"}}
@@ -137,7 +137,7 @@ func TestHandler_Methods(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for _, method := range []string{"GET", "PUT", "PATCH", "OPTIONS"} {
 		why := " is not served"
-		if method == "GET" { // as Allow says, somewhere
+		if method == "GET" { // the Allow header includes it
 			why = " is served within a session of an older protocol version only"
 		}
 		r := s.want(method, method, "", nil, 405, refused("method "+method+why))
@@ -197,7 +197,7 @@ func TestHandler_Challenge(t *testing.T) {
 	}
 }
 
-// TestHandler_HostBehindProxy leaves the name to the proxy, which knows it.
+// TestHandler_HostBehindProxy leaves the check of the host name to the proxy.
 func TestHandler_HostBehindProxy(t *testing.T) {
 	s := start(t, newFake(), &Options{BehindProxy: true, Tokens: tokens{"secret": "ci"}})
 	extra := modernHeaders("tools/list", "", headers{"Authorization": "Bearer secret", "Host": "mcp.example.com"})

@@ -109,7 +109,7 @@ func TestLegacy_SessionBelongsToPrincipal(t *testing.T) {
 	s.want("alice", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id, "Authorization": "Bearer a"}, 200, okBody)
 }
 
-// TestLegacy_DisconnectGoesOn holds what the old versions say: going away is not cancelling.
+// TestLegacy_DisconnectGoesOn checks that a disconnect does not cancel, as old revisions require.
 func TestLegacy_DisconnectGoesOn(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)

@@ -50,7 +50,7 @@ func TestLegacySSE(t *testing.T) {
 
 	c.want("wait", "POST", legacyBody(3, "tools/call", `{"name":"wait"}`), alice, 202, "")
 	receive(t, f.entered)
-	leave() // which ends the session and what runs in it
+	leave() // ends the session and its calls
 	if err := receive(t, f.left); err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
 	}

@@ -26,7 +26,7 @@ func TestRate_PerToken(t *testing.T) {
 			"Authorization": "Bearer " + token, "X-Forwarded-For": address,
 		}), status, want)
 	}
-	for i := range 3 { // from everywhere
+	for i := range 3 { // from several addresses
 		ask("a", fmt.Sprintf("192.0.2.%d", i), 200, okBody)
 	}
 	ask("a", "192.0.2.7", 429, refused("too many requests: wait 1000 s"))

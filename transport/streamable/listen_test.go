@@ -77,11 +77,11 @@ func (s *served) dial() net.Conn {
 	return c
 }
 
-// raw sends bytes and returns the status line of the answer and the rest of the connection.
+// raw sends bytes and returns the status line of the response and the rest of the connection.
 func raw(t *testing.T, c net.Conn, request string) (status, rest string) {
 	t.Helper()
 	go io.WriteString(c, request)
-	all, _ := io.ReadAll(c) // a reset after the answer is fine
+	all, _ := io.ReadAll(c) // a reset after the response is fine
 	status, rest, _ = strings.Cut(string(all), "\r\n")
 	return status, rest
 }
@@ -120,7 +120,7 @@ func TestServe_SlowBody(t *testing.T) {
 		t.Errorf("got %s\n%s", status, rest)
 	}
 	patient := serve(t, newFake(), &Options{})
-	patient.h.bodyTimeout = 2 * patience // it would wait for the body longer than this test does
+	patient.h.bodyTimeout = 2 * patience // the body would be waited for longer than this test lasts
 	evil := strings.Replace(rawHead, "Host", "Origin: http://evil\r\nHost", 1)
 	if status, _ = raw(t, patient.dial(), evil+"100\r\n\r\n{"); status != "HTTP/1.1 403 Forbidden" {
 		t.Errorf("got %s", status)
@@ -136,8 +136,7 @@ func TestServe_SlowBody(t *testing.T) {
 	s.end()
 }
 
-// TestServe_DeadlinesDoNotStay sends a second request on a connection after the first one's
-// deadlines would have passed.
+// TestServe_DeadlinesDoNotStay sends a second request on a connection after the deadlines of the first.
 func TestServe_DeadlinesDoNotStay(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	s.h.bodyTimeout = 500 * time.Millisecond
@@ -154,7 +153,7 @@ func TestServe_DeadlinesDoNotStay(t *testing.T) {
 		if r.StatusCode != 200 || !strings.Contains(string(got), `"hi"`) {
 			t.Errorf("%d %s", r.StatusCode, got)
 		}
-		// A later body that takes too long is refused when the deadline of this one would have passed.
+		// A later slow body is refused even after the deadline of this one.
 		if status, _ := raw(t, s.dial(), rawHead+"100\r\n\r\n{"); status != "HTTP/1.1 408 Request Timeout" {
 			t.Errorf("got %s", status)
 		}
@@ -169,7 +168,7 @@ func TestServe_MemoryForBodies(t *testing.T) {
 	big := callBody("quiet", strings.Repeat("x", 250<<10))
 	small := callBody("quiet", strings.Repeat("x", 50<<10))
 	extra := modernHeaders("tools/call", "quiet", nil)
-	for range 3 { // what was taken comes back
+	for range 3 { // resources are returned
 		r := s.want("big", "POST", big, extra, 503, refused("too many large messages at once"))
 		if r.Header.Get("Retry-After") != "1" {
 			t.Error("no Retry-After")
@@ -186,7 +185,7 @@ func TestServe_MemoryForBodies(t *testing.T) {
 	s.end()
 }
 
-// Strangers who rest, refused or silent, and a caller with many bodies that do not end, keep no other caller out.
+// Idle, refused or silent strangers, and a caller with many unfinished bodies, do not block other callers.
 func TestServe_Strangers(t *testing.T) {
 	f, log := newFake(), &logged{}
 	s := serve(t, f, &Options{Tokens: tokens{"a": "alice", "e": "eve"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -218,7 +217,7 @@ func TestServe_Strangers(t *testing.T) {
 		if want := `{"jsonrpc":"2.0","id":1,"result":"` + text + `"}`; r.StatusCode != 200 || string(body) != want || err != nil {
 			t.Fatalf("call %d: %d, %d bytes, %v", i, r.StatusCode, len(body), err)
 		}
-		if i%50 == 0 { // and new connections
+		if i%50 == 0 { // also on new connections
 			client.CloseIdleConnections()
 		}
 	}
@@ -232,7 +231,7 @@ func TestServe_Strangers(t *testing.T) {
 	s.stop()
 }
 
-// logged is a log that is written from any goroutine.
+// logged is a log buffer that is safe for concurrent use.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -250,7 +249,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// A stranger has one try on a connection; a caller keeps it, also for what is refused.
+// A stranger has one attempt per connection. A caller keeps its connection, even after refusals.
 func TestServe_StrangersTry(t *testing.T) {
 	s := serve(t, newFake(), &Options{Tokens: tokens{"a": "alice"}})
 	s.h.bodyTimeout = 50 * time.Millisecond
@@ -278,7 +277,7 @@ func TestServe_StrangersTry(t *testing.T) {
 	s.end()
 }
 
-// One caller has three quarters of the requests in flight at most, streams among them.
+// One caller has at most three quarters of the requests in flight, including streams.
 func TestServe_ShareOfRequests(t *testing.T) {
 	f := newFake()
 	s := serve(t, f, &Options{Connections: 64, Tokens: tokens{"a": "alice", "e": "eve"}})
@@ -311,11 +310,11 @@ func TestServe_ShareOfRequests(t *testing.T) {
 	}
 }
 
-// A caller has a quarter of the memory for large messages at most.
+// A caller has at most a quarter of the memory for large messages.
 func TestServe_ShareOfBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{Bodies: 1 << 20, MaxMessage: 200 << 10, Tokens: tokens{"a": "alice", "e": "eve"}})
 	head := strings.Replace(rawHead, "\r\n", "\r\nAuthorization: Bearer e\r\n", 1)
-	for range 2 { // of 400 KiB
+	for range 2 { // of 400 KiB each
 		go io.WriteString(s.dial(), head+"190000\r\n\r\n"+strings.Repeat(" ", 180000))
 	}
 	for s.shareOf("token:eve") < 380002 {
@@ -412,7 +411,7 @@ func TestListen_URL(t *testing.T) {
 	s.end()
 }
 
-// shortDir is a folder whose paths fit into a socket address.
+// shortDir returns a folder with a path short enough for a socket address.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sp")
@@ -423,7 +422,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// Whoever connects to a unix socket is known by the user that the kernel names.
+// The caller on a unix socket is identified by the user that the kernel reports.
 func TestServe_UnixSocket(t *testing.T) {
 	f := newFake()
 	path := filepath.Join(shortDir(t), "s")
@@ -467,7 +466,7 @@ func (s *served) overSocket(path, method, endpoint, body string, extra headers) 
 	}
 	defer r.Body.Close()
 	if r.Header.Get("Content-Type") == "text/event-stream" {
-		return r.StatusCode, "" // which has no end
+		return r.StatusCode, "" // an endless stream
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -476,8 +475,8 @@ func (s *served) overSocket(path, method, endpoint, body string, extra headers) 
 	return r.StatusCode, string(text)
 }
 
-// Behind a proxy the user at the other end of a socket is the proxy's: each request brings a token, at each
-// endpoint, and nothing that a client writes about itself stands for one.
+// Behind a proxy the peer of a socket is the proxy: each request needs a token, at each endpoint, and headers of the
+// client cannot replace it.
 func TestServe_UnixSocketBehindProxy(t *testing.T) {
 	f := newFake()
 	path := filepath.Join(shortDir(t), "s")
@@ -522,7 +521,7 @@ func TestServe_UnixSocketBehindProxy(t *testing.T) {
 	s.end()
 }
 
-// A handler without tokens answers its own machine only, whatever listener it is given to.
+// A handler without tokens serves only its own machine, with any listener.
 func TestHandler_NoTokensNoStrangers(t *testing.T) {
 	for _, o := range []*Options{{BehindProxy: true}, {Addr: ":8470"}, {Addr: "unix:/run/x", BehindProxy: true}} {
 		s := start(t, newFake(), o)
@@ -562,7 +561,7 @@ func TestServe_TLS(t *testing.T) {
 	s.end()
 }
 
-// writeCertificate makes a certificate for 127.0.0.1 that signs itself.
+// writeCertificate makes a self-signed certificate for 127.0.0.1.
 func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -591,7 +590,7 @@ func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// TestListen_versions: 0.0.0.0 is reached over IPv4 only, [::] over both versions.
+// TestListen_versions checks that 0.0.0.0 is reachable over IPv4 only, and [::] over both versions.
 func TestListen_versions(t *testing.T) {
 	for addr, want := range map[string]map[string]bool{
 		"0.0.0.0:0": {"tcp4": true, "tcp6": false},

@@ -18,8 +18,8 @@ import (
 func TestModern_Statuses(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for code, status := range map[int]int{
-		-32602: 200, // of the application; of the envelope it is 400
-		-32601: 200, // said by a method, not about it
+		-32602: 200, // from the application; from the envelope it is 400
+		-32601: 200, // from within a method, not for an unknown one
 		-32603: 200,
 		-32600: 200,
 		-32020: 400,
@@ -84,13 +84,13 @@ func TestModern_Name(t *testing.T) {
 		{"prompts/get", `"name":"p",`, "  p\t", okBody},
 		{"prompts/get", `"name":" p",`, "=?base64?IHA=?=", okBody},
 		{"prompts/get", `"name":"p",`, "=?base64?cA?=", hidden},
-		{"prompts/get", `"name":"p",`, "=?base64?cB==?=", hidden}, // bits after the end
+		{"prompts/get", `"name":"p",`, "=?base64?cB==?=", hidden}, // nonzero trailing bits
 		{"prompts/get", `"name":"p",`, "=?base64?c!==?=", hidden},
 		{"prompts/get", `"name":"=?BASE64?cA==?=",`, "=?BASE64?cA==?=", okBody},
 		{"prompts/get", `"name":"=?base64?cA==",`, "=?base64?cA==", okBody},
 		{"prompts/get", `"name":"",`, "", okBody},
 		{"prompts/get", `"name":"p",`, "p\np", errorBody("1", -32020, "more than one Mcp-Name header")},
-		{"prompts/get", ``, "-", okBody}, // the method will complain
+		{"prompts/get", ``, "-", okBody}, // the method reports it
 		{"prompts/get", ``, "p", errorBody("1", -32020, `the Mcp-Name header says "p", and params.name is no string`)},
 		{"prompts/get", `"name":7,`, "7", errorBody("1", -32020, `the Mcp-Name header says "7", and params.name is no string`)},
 		{"tasks/get", `"taskId":"t",`, "u", errorBody("1", -32020, `the Mcp-Name header says "u", params.taskId "t"`)},
@@ -125,7 +125,7 @@ func TestModern_Params(t *testing.T) {
 	for _, test := range []struct {
 		arguments string
 		extra     headers
-		want      string // of the error; "" is a result
+		want      string // error message; "" for a result
 	}{
 		{`{}`, nil, ""},
 		{`{"where":{"region":"eu"}}`, headers{"mcp-param-REGION": "eu"}, ""},
@@ -147,7 +147,7 @@ func TestModern_Params(t *testing.T) {
 		{`{"count":42}`, headers{"Mcp-Param-Count": "forty"}, differ("Count", "count")},
 		{`{"count":9007199254740993}`, headers{"Mcp-Param-Count": "9007199254740993"}, ""},
 		{`{"count":9007199254740993}`, headers{"Mcp-Param-Count": "9007199254740992"}, differ("Count", "count")},
-		{`{"count":"42"}`, headers{"Mcp-Param-Count": "42"}, ""}, // the schema will complain
+		{`{"count":"42"}`, headers{"Mcp-Param-Count": "42"}, ""}, // the schema reports it
 		{`{"dry":true}`, headers{"Mcp-Param-Dry": "true"}, ""},
 		{`{"dry":true}`, headers{"Mcp-Param-Dry": "True"}, differ("Dry", "dry")},
 		{`{"dry":false}`, headers{"Mcp-Param-Dry": "true"}, differ("Dry", "dry")},
@@ -201,7 +201,7 @@ func progress(i int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i)
 }
 
-// A call for which there is no room is 503 with Retry-After in both eras, as long as nothing was sent.
+// A call without room is 503 with Retry-After in all revisions, as long as nothing was sent.
 func TestBusy(t *testing.T) {
 	s := start(t, newFake(), nil)
 	session := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -244,7 +244,7 @@ func TestAnswer_StreamOnlyIfNeeded(t *testing.T) {
 	}
 }
 
-// TestAnswer_EventsComeAtOnce reads the notifications while the call still runs.
+// TestAnswer_EventsComeAtOnce reads the notifications while the call is running.
 func TestAnswer_EventsComeAtOnce(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -254,7 +254,7 @@ func TestAnswer_EventsComeAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	want := event(progress(0)) + event(progress(1)) + ":\n\n:\n\n" // and comments while nothing happens
+	want := event(progress(0)) + event(progress(1)) + ":\n\n:\n\n" // comments while idle
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(r.Body, got); err != nil || string(got) != want {
 		t.Fatalf("got %q, %v", got, err)
@@ -332,7 +332,7 @@ func TestHandler_CloseCancels(t *testing.T) {
 	s.want("closed", "POST", callBody("echo", ""), modernHeaders("tools/call", "echo", nil), 503, refused("the server is shutting down"))
 }
 
-// TestModern_Hammer has many clients with the same id, of whom some go away.
+// TestModern_Hammer runs many clients with the same id, some of which disconnect.
 func TestModern_Hammer(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)

@@ -8,7 +8,7 @@ func TestOptions_Check(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		o    *Options
-		want string // "" is allowed
+		want string // "" is no error
 	}{
 		{"nil", nil, ""},
 		{"zero", &Options{}, ""},

@@ -53,7 +53,7 @@ func (p *plugin) serve(ctx context.Context, method string, params json.RawMessag
 	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, jsonraw.AppendString(nil, text)), nil
 }
 
-// realServer is the protocol over a plugin in this process.
+// realServer returns a protocol server over an in-process plugin.
 func realServer(t *testing.T) (*protocol.Server, *plugin) {
 	t.Helper()
 	p := &plugin{make(chan struct{}, 10), make(chan error, 10)}
@@ -61,7 +61,7 @@ func realServer(t *testing.T) (*protocol.Server, *plugin) {
 	return srv, p
 }
 
-// realSite is a listener over realServer.
+// realSite returns a listener over realServer.
 func realSite(t *testing.T, o *Options) (*served, *plugin) {
 	t.Helper()
 	srv, p := realServer(t)
@@ -85,7 +85,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestOfficialClient lets the official SDK's client speak every version it knows.
+// TestOfficialClient runs the official SDK's client with every protocol version that it supports.
 func TestOfficialClient(t *testing.T) {
 	s, p := realSite(t, &Options{Tokens: tokens{"secret": "ci"}})
 	for _, version := range era.Versions() {
@@ -148,7 +148,7 @@ func officialClient(t *testing.T, url, version string, p *plugin) {
 	}
 }
 
-// TestReal_Eras has both eras on one endpoint, with the protocol's own answers.
+// TestReal_Eras uses modern and legacy revisions on one endpoint, with real protocol responses.
 func TestReal_Eras(t *testing.T) {
 	s, _ := realSite(t, &Options{})
 	modern := func(method, params string, extra headers) (int, string) {
@@ -193,13 +193,13 @@ func TestReal_Eras(t *testing.T) {
 	s.end()
 }
 
-// Over HTTP a request that its client cancels is answered too: nothing else ends its client's wait.
+// Over HTTP a request that its client cancels gets a response too: nothing else ends the client's wait.
 func TestReal_Cancelled(t *testing.T) {
 	s, p := realSite(t, &Options{})
 	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
 		in := headers{"Mcp-Session-Id": s.beginReal(version)}
 		wait := legacyBody(7, "tools/call", `{"name":"wait"}`)
-		// Both requests have their whole answers before the test goes on.
+		// Both requests have complete responses before the test continues.
 		cancelled := func(name, body, answer string) {
 			var both sync.WaitGroup
 			both.Go(func() { s.want(name, "POST", body, in, 200, answer) })

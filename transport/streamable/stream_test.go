@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// open sends a request whose response is a stream that a test reads.
+// open sends a request and returns the stream of its response.
 func (s *site) open(ctx context.Context, method, body string, extra headers) *bufio.Reader {
 	s.t.Helper()
 	r, err := http.DefaultClient.Do(s.request(ctx, method, body, extra))
@@ -25,7 +25,7 @@ func (s *site) open(ctx context.Context, method, body string, extra headers) *bu
 	return bufio.NewReader(r.Body)
 }
 
-// reads compares what a stream brings next, comments apart.
+// reads compares the next part of a stream, without comments.
 func (s *site) reads(from *bufio.Reader, want string) {
 	s.t.Helper()
 	var got strings.Builder
@@ -57,12 +57,12 @@ func TestGet_Notifications(t *testing.T) {
 	s := start(t, f, nil)
 	s.h.keepAlive = 5 * time.Millisecond
 	in := headers{"Mcp-Session-Id": s.begin(nil), "Accept": "text/event-stream"}
-	f.say(`{"n":1}`) // before anybody listens
+	f.say(`{"n":1}`) // before any stream is open
 	first := s.open(t.Context(), "GET", "", in)
 	s.reads(first, priming("0-0")+eventID("0-1", `{"n":1}`))
 	f.say(`{"n":2}`)
 	s.reads(first, eventID("0-2", `{"n":2}`))
-	second := s.open(t.Context(), "GET", "", in) // of a client that lost the first without knowing
+	second := s.open(t.Context(), "GET", "", in) // the client lost the first stream unnoticed
 	s.reads(second, priming("0-2"))
 	s.ends(first)
 	f.say(`{"n":3}`)
@@ -89,7 +89,7 @@ func TestGet_Refused(t *testing.T) {
 	}
 }
 
-// A client that lost its connection in the middle of a call comes back for the rest.
+// A client that lost its connection during a call resumes the stream.
 func TestStream_Resume(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -108,12 +108,12 @@ func TestStream_Resume(t *testing.T) {
 	}
 	s.reads(rest, eventID("1-3", doneBody))
 	s.ends(rest)
-	again := s.open(t.Context(), "GET", "", in) // the answer is kept for a while
+	again := s.open(t.Context(), "GET", "", in) // the response stays available for a while
 	s.reads(again, priming("1-1")+eventID("1-2", progress(1))+eventID("1-3", doneBody))
 	s.ends(again)
 }
 
-// A call that gives its connection back is answered on the next one.
+// A call that releases its connection is answered on the next one.
 func TestStream_Release(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -128,7 +128,7 @@ func TestStream_Release(t *testing.T) {
 	s.ends(rest)
 }
 
-// Clients of older versions do not know events without data, and are not left alone with one.
+// Clients of older versions do not support events without data, and get none.
 func TestStream_OlderVersion(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -142,7 +142,7 @@ func TestStream_OlderVersion(t *testing.T) {
 	}
 }
 
-// A call that takes long becomes a stream that its client can come back to.
+// The response to a slow call becomes a resumable stream.
 func TestStream_PrimesSlowCalls(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -154,7 +154,7 @@ func TestStream_PrimesSlowCalls(t *testing.T) {
 	s.ends(call)
 }
 
-// A session that ends cancels its calls and ends its streams; so does the handler.
+// The end of a session cancels its calls and ends its streams, and so does the end of the handler.
 func TestStream_SessionEnds(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
@@ -181,7 +181,7 @@ func TestStream_SessionEnds(t *testing.T) {
 	}
 }
 
-// At the end of the program only calls are waited for.
+// Shutdown waits only for calls.
 func TestStream_Settles(t *testing.T) {
 	s := start(t, newFake(), nil)
 	standing := s.open(t.Context(), "GET", "", headers{"Mcp-Session-Id": s.begin(nil)})

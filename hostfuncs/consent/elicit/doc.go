@@ -8,8 +8,8 @@
 // An answer goes to the plugin, for one call, and grants nothing. It is valid only for the same plugin digest, the
 // same caller and an identical form.
 //
-//	d := form.New(form.Options{Store: s, Wait: true})
-//	f := form.Form{Plugin: "demo", Digest: digest, Principal: who, Params: params}
+//	d := elicit.New(elicit.Options{Store: s, Wait: true})
+//	f := elicit.Form{Plugin: "demo", Digest: digest, Principal: who, Params: params}
 //	answer, ok := d.Take(ctx, f) // given before
 //	if !ok {
 //		f, ok = d.Ask(ctx, f)

@@ -22,12 +22,12 @@ const params = `{"mode":"form","message":"Plugin demo asks: Who?\n> now","reques
 	"with":{"type":"array","items":{"type":"string","enum":["milk","ice"]},"default":["ice"]}
 },"required":["name"]}}`
 
-// demo is a form that demo asks for me.
+// demo returns form n of the plugin demo for the caller me.
 func demo(n int) elicit.Form {
 	return elicit.Form{Plugin: "demo", Digest: "sha256:1", Principal: "stdio:1", Params: json.RawMessage(strings.Replace(params, "Who?", fmt.Sprintf("Who? %d", n), 1))}
 }
 
-// desks are two processes with one folder, and what the first told of.
+// desks returns the desks of two processes with one folder, and the number of forms reported to the first.
 func desks(t *testing.T) (here, there *elicit.Desk, answers *store.Store, told *int) {
 	dir := t.TempDir()
 	told = new(int)
@@ -98,7 +98,8 @@ func TestForm_Fill(t *testing.T) {
 	}
 }
 
-// A form is asked once, answered once by any process, and its answer is for one call of the same plugin, caller and form.
+// A form is asked once and answered once by any process, and its answer is for one call with the same plugin, caller
+// and form.
 func TestDesk(t *testing.T) {
 	here, there, answers, told := desks(t)
 	ctx := t.Context()
@@ -173,7 +174,7 @@ func TestDesk_Wait(t *testing.T) {
 	}
 }
 
-// Two calls that wait for the same form need two answers.
+// Two calls that wait for equal forms need two answers.
 func TestDesk_Wait_two(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -192,7 +193,7 @@ func TestDesk_Wait_two(t *testing.T) {
 	}
 }
 
-// A plugin that asks without end is heard twenty times, and a form that nobody would read not at all.
+// A plugin gets at most twenty forms through, and none that exceeds the size limit.
 func TestDesk_tooMany(t *testing.T) {
 	here, _, _, told := desks(t)
 	for i := range 30 {
@@ -209,7 +210,7 @@ func TestDesk_tooMany(t *testing.T) {
 	}
 }
 
-// What was answered and taken makes room; another plugin has room of its own.
+// A delivered answer makes room. A different plugin has its own limit.
 func TestDesk_room(t *testing.T) {
 	d, _, answers, _ := desks(t)
 	var first elicit.Form
@@ -253,7 +254,7 @@ func TestDesk_storeFails(t *testing.T) {
 	}
 }
 
-// Whatever a plugin writes into a form, and somebody types, what Fill makes can be sent.
+// The content from Fill is valid for every form and input.
 func FuzzFill(f *testing.F) {
 	f.Add(params, "name", "Ada", true)
 	f.Add(`{"requestedSchema":{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x","title":5}]},"default":[1,null]},"b":{"type":"number","default":{}}}}}`, "b", "1e9", false)

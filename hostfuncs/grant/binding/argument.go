@@ -1,7 +1,7 @@
 // Package binding looks up the argument values that a grant binds: {args.owner} in a line stands for the value of
 // the argument "owner" in the current call.
 //
-//	values := argument.Values(json.RawMessage(`{"owner": "me", "files": ["a", "b"]}`))
+//	values := binding.Values(json.RawMessage(`{"owner": "me", "files": ["a", "b"]}`))
 //	values([]string{"owner"})      // ["me"]
 //	values([]string{"files", "*"}) // ["a", "b"]
 //

@@ -76,7 +76,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Whatever is proposed holds no value of an argument that it names, and most of it can be read.
+// A proposed line contains no value of an argument that it names, and most lines can be parsed.
 func TestLines_holdNoValues(t *testing.T) {
 	const secret = "hunter2hunter2"
 	for _, literal := range []string{
@@ -126,7 +126,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// FuzzLines holds that proposing never panics, and that the literal line is always there.
+// FuzzLines checks that proposing never panics, and that the literal line is always included.
 func FuzzLines(f *testing.F) {
 	f.Add("net: GET https://a.example/x?y=z", `{"a":"x","b":["https://a.example/x"]}`)
 	f.Add("fs: read ~/a/{*}b", `{"a":"/home/me/a","b":"."}`)
@@ -143,7 +143,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// What one line says, and what another says already, is one line; what nothing says stays.
+// Equal and covered lines merge, and others stay.
 func TestMerge_included(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -178,7 +178,7 @@ func TestMerge_included(t *testing.T) {
 	}
 }
 
-// What lines allow already is joined within them.
+// Lines that are already allowed are merged within the allowing lines.
 func TestMerge_staysInside(t *testing.T) {
 	var lines []grant.Grant
 	for _, text := range []string{"fs: read ~/work/**", "fs: read ~/docs/**", "fs: read {workspace}/**", "net: GET https://a.example/v1/**"} {
@@ -206,7 +206,7 @@ func TestMerge_staysInside(t *testing.T) {
 	}
 }
 
-// More places than anybody reads are all places.
+// Too many places to read are merged into all places.
 func TestMerge_manyPlaces(t *testing.T) {
 	var needs []infer.Need
 	for i := range 9 {
@@ -217,7 +217,7 @@ func TestMerge_manyPlaces(t *testing.T) {
 	}
 }
 
-// A file that is only looked for on the way up, or a folder that was passed, is no need of the call.
+// Probed parent folders and traversed folders are not needs of the call.
 func TestNeeded(t *testing.T) {
 	call := []infer.Need{
 		{Line: "fs: read ~/src/repo/.git", Refused: 1}, {Line: "fs: read ~/src/.git", Refused: 1}, {Line: "fs: read ~/.git", Refused: 1}, {Line: "fs: read /.git", Refused: 1},

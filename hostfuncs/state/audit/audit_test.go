@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// TestMain is the process that is killed in TestCrash, or the one of TestLog_fullDisk.
+// TestMain also runs the killed process of TestCrash and the process of TestLog_fullDisk.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("AUDIT_TEST_FULL"); dir != "" {
 		if err := fillUp(dir); err != nil {
@@ -89,7 +89,7 @@ func TestVerify_whole(t *testing.T) {
 	}
 }
 
-// Whatever is done to a chain is found, and the line is named.
+// Every change of a chain is found, and the line is named.
 func TestVerify_finds(t *testing.T) {
 	lines := func(change func([]string) []string) func(string) error {
 		return func(file string) error {
@@ -142,7 +142,7 @@ func TestVerify_finds(t *testing.T) {
 	}
 }
 
-// firstChain is the one that the other has seen.
+// firstChain returns the chain that the other one names.
 func firstChain(t *testing.T, dir string) string {
 	t.Helper()
 	for _, f := range logs(t, dir) {
@@ -239,7 +239,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// Without its key a log proves nothing, and says so.
+// A log without its key proves nothing, and the error says so.
 func TestVerify_withoutKey(t *testing.T) {
 	dir := t.TempDir()
 	l := audit.New(dir, audit.Options{})

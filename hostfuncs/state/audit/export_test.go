@@ -1,4 +1,4 @@
 package audit
 
-// Prune applies retention as a host does.
+// Prune exports prune, which a host calls periodically.
 var Prune = prune

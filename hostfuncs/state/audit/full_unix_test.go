@@ -18,7 +18,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// fillUp is a process whose files may grow to 10,000 bytes for a while: writes end in the middle of a line, and then fail.
+// fillUp is a process whose file size is temporarily limited to 10,000 bytes: writes end within a line, and then
+// fail.
 func fillUp(dir string) error {
 	signal.Ignore(unix.SIGXFSZ)
 	var was unix.Rlimit
@@ -47,7 +48,7 @@ func fillUp(dir string) error {
 	return l.Close()
 }
 
-// A disk that was full for a while costs the lines that no longer fit into memory, and says how many; all others verify.
+// A full disk loses only the lines that exceed the memory limit, and they are counted. All others verify.
 func TestLog_fullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	c := exec.Command(os.Args[0])
@@ -61,7 +62,7 @@ func TestLog_fullDisk(t *testing.T) {
 		t.Errorf("%s: the memory holds some 104 lines of 200, and one failure is told once", out)
 	}
 	r := verify(t, dir)
-	if len(r.Problems) != 0 || len(r.Open) != 0 || r.Lines != uint64(200-lost+4) { // begin, lost, after, end
+	if len(r.Problems) != 0 || len(r.Open) != 0 || r.Lines != uint64(200-lost+4) { // the additional lines: begin, lost, after, end
 		t.Errorf("%+v, lost %d", r, lost)
 	}
 	raw, err := os.ReadFile(logs(t, dir)[0])

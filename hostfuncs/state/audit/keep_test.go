@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// clock is the time of a log, and of the files that it has written.
+// clock is the time of a log and of its files.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -31,7 +31,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// chainOf writes one chain of n lines, over days of ten lines each.
+// chainOf writes a chain of n lines, ten per day.
 func chainOf(t *testing.T, dir string, c *clock, n int) {
 	t.Helper()
 	l := audit.New(dir, audit.Options{Now: c.Now})
@@ -56,7 +56,7 @@ func sync1(t *testing.T, l *audit.Log) {
 	}
 }
 
-// aged gives the files of the folder the times of their last lines.
+// aged sets the modification times of the files to those of their last lines.
 func aged(t *testing.T, dir string) {
 	t.Helper()
 	for _, file := range logs(t, dir) {
@@ -75,7 +75,7 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
-// whole expects that a folder verifies, with so many lines.
+// whole checks that a folder verifies, with these numbers.
 func whole(t *testing.T, dir string, chains int, lines uint64) {
 	t.Helper()
 	if r := verify(t, dir); len(r.Problems) != 0 || r.Chains != chains || r.Lines != lines {
@@ -83,7 +83,7 @@ func whole(t *testing.T, dir string, chains int, lines uint64) {
 	}
 }
 
-// Retention removes the oldest files, and what is left verifies: a chain may begin in the middle or be gone.
+// Retention removes the oldest files, and the rest verifies: a chain may begin in the middle or be missing.
 func TestPrune(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep   audit.Keep
@@ -112,7 +112,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// A file that a process writes stays, whatever the bounds; the next line of its chain verifies.
+// Retention keeps a file that a process writes, and the next line of its chain verifies.
 func TestPrune_keepsWhatIsWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	l := audit.New(dir, audit.Options{})
@@ -133,7 +133,7 @@ func TestPrune_keepsWhatIsWritten(t *testing.T) {
 	whole(t, dir, 1, 4)
 }
 
-// Whatever is done to a folder beside retention is found, also where retention was at work.
+// Every change of a folder other than retention is found, also after retention.
 func TestPrune_hidesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(dir string, files []string) error
@@ -227,12 +227,12 @@ func TestPrune_manyAtOnce(t *testing.T) {
 	}
 }
 
-// The first line of a chain stays small, however many chains there are, and a chain that is taken out is missed.
+// The first line of a chain is bounded, regardless of the number of chains, and a removed chain is missed.
 func TestLog_seesTheLatest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	at := &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	for range 60 {
-		at.add(time.Second) // the names of files are in the order of their chains
+		at.add(time.Second) // orders the file names by chain
 		l := audit.New(dir, audit.Options{Now: at.Now})
 		if _, err := l.Append([]byte(`"call":"x"`)); err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestLog_seesTheLatest(t *testing.T) {
 	}
 }
 
-// Several call Sync and Close at once: no error, and the head is that of the last line.
+// Concurrent calls of Sync and Close return no error, and the head is that of the last line.
 func TestLog_syncAndCloseAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	l := audit.New(dir, audit.Options{})

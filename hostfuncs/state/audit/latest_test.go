@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// The last calls of all processes are found, once each, as they come; other lines and half ones are not.
+// Latest returns the last calls of all processes once each, without other or partial lines.
 func TestLatest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	latest := NewLatest(dir, 3)
@@ -34,7 +34,7 @@ func TestLatest(t *testing.T) {
 		t.Errorf("no folder: %s", got)
 	}
 	at := time.Now()
-	clock := Options{Now: func() time.Time { at = at.Add(time.Second); return at }} // no two lines at one time
+	clock := Options{Now: func() time.Time { at = at.Add(time.Second); return at }} // distinct times for all lines
 	one, two := New(dir, clock), New(dir, clock)
 	defer one.Close()
 	defer two.Close()
@@ -46,7 +46,7 @@ func TestLatest(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{"c0", "c1 c0", "c2 c1 c0", "c3 c2 c1"}[i]
-		for range 2 { // the second is from what the first has kept
+		for range 2 { // the second round uses kept lines
 			if got := calls(); got != want {
 				t.Errorf("%d: %s, want %s", i, got, want)
 			}
@@ -63,7 +63,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// A page that is opened late reads the end of a long file, and a line that is half there when it is whole.
+// The first read of a long file is limited to its end, and a partial line is read when it is complete.
 func TestLatest_longFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "20260101T000000-1-aaaaaa-2.log")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// beginning is a journal that began at a fixed time.
+// beginning returns a journal with a fixed start time.
 func beginning(now *time.Time) *Journal {
 	j := &Journal{real: func() time.Time { return *now }}
 	if err := j.Bind([]byte("plugin")); err != nil {
@@ -17,7 +17,7 @@ func beginning(now *time.Time) *Journal {
 	return j
 }
 
-// again is the journal as a later run gets it.
+// again returns the journal as decoded by a later run.
 func again(t *testing.T, j *Journal) *Journal {
 	t.Helper()
 	raw := j.Append(nil)
@@ -82,7 +82,7 @@ func TestJournal_replay(t *testing.T) {
 	}
 }
 
-// Both runs see the same time and the same random bytes, however long the second comes after the first.
+// Both runs see the same time and random bytes, regardless of the time between them.
 func TestJournal_world(t *testing.T) {
 	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	live := func(j *Journal) (seen []string) {
@@ -178,7 +178,7 @@ func TestJournal_full(t *testing.T) {
 	if j.Reserve() != 0 || j.Replaying() {
 		t.Errorf("full: %d bytes of room", j.Reserve())
 	}
-	j.Record(nil, "fetch") // the call goes on
+	j.Record(nil, "fetch") // the call continues
 	if err := j.Open("ask"); err != ErrFull {
 		t.Errorf("got %v", err)
 	}
@@ -198,7 +198,7 @@ func TestJournal_Bind(t *testing.T) {
 	}
 }
 
-// Whatever is decoded is encoded the same, and nothing panics.
+// A decoded journal encodes to the same bytes, and nothing panics.
 func FuzzDecode(f *testing.F) {
 	now := time.Unix(0, 0)
 	j := beginning(&now)

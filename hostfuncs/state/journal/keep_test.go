@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// disk is where a kept journal is written.
+// disk stores the parts of a kept journal.
 type disk struct {
 	parts [][]byte
 	fails bool
@@ -20,7 +20,7 @@ func (d *disk) write(part []byte) error {
 	return nil
 }
 
-// after is the journal of a call whose process was killed.
+// after returns the journal of a call whose process was killed.
 func (d *disk) after(t *testing.T, base *Journal) *Journal {
 	t.Helper()
 	if err := base.Continue(d.parts); err != nil {
@@ -33,8 +33,8 @@ func (d *disk) after(t *testing.T, base *Journal) *Journal {
 	return base
 }
 
-// change performs a request that changes something, unless crash is where the process ends: before it has
-// begun, or before its outcome is there.
+// change performs a request with side effects, unless crash names where the process ends: before Begin, or before the
+// outcome.
 func change(t *testing.T, j *Journal, request, crash string) (key string, err error) {
 	t.Helper()
 	_, replay, err := j.Next("fetch", []byte(request))
@@ -74,7 +74,7 @@ func TestKeep(t *testing.T) {
 		if outcome, replay := do(t, j, "look", "x"); replay != (crash != "before") || replay && outcome != "seen" {
 			t.Errorf("%s: x is %v %q", crash, replay, outcome)
 		}
-		if crash == "before" { // so x was looked at again
+		if crash == "before" { // x was observed again
 			j.Record([]byte("seen"), "look", []byte("x"))
 		}
 		_, replay, err := j.Next("fetch", []byte("b"))
@@ -91,7 +91,7 @@ func TestKeep(t *testing.T) {
 		if family, what := j.Unfinished(); family != "fetch" || what != "POST b" {
 			t.Errorf("%s %s", family, what)
 		}
-		j.Retry() // the operator says that it may be sent again
+		j.Retry() // the operator allows a repetition
 		if again, err := change(t, j, "b", ""); err != nil || again != key || key == "" {
 			t.Errorf("sent again with key %q, and was %q: %v", again, key, err)
 		}
@@ -101,7 +101,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What cannot be written down does not begin, and is no part of the journal.
+// A request whose record fails does not begin, and is not in the journal.
 func TestKeep_fails(t *testing.T) {
 	now := time.Now()
 	d := &disk{}
@@ -111,7 +111,7 @@ func TestKeep_fails(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.fails = true
-	j.Record([]byte("did a"), "fetch", []byte("a")) // which stays unknown
+	j.Record([]byte("did a"), "fetch", []byte("a")) // the outcome stays unknown
 	if _, err := change(t, j, "b", ""); err == nil {
 		t.Error("it begins all the same")
 	}
@@ -130,7 +130,7 @@ func TestKeep_fails(t *testing.T) {
 	}
 }
 
-// A run that begins where a question was answered is continued from there.
+// A run that begins at an answered question is continued from there.
 func TestKeep_afterQuestion(t *testing.T) {
 	now := time.Now()
 	asked := beginning(&now)
@@ -166,7 +166,7 @@ func TestKeep_afterQuestion(t *testing.T) {
 	}
 }
 
-// A call that did more than a journal holds goes on, and cannot be run again.
+// A call that exceeds the journal continues, but cannot be replayed.
 func TestKeep_full(t *testing.T) {
 	now := time.Now()
 	d := &disk{}

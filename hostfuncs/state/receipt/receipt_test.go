@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whoever may know gets what was touched; others get numbers, those of the calls within it included.
+// Permitted callers get targets. Others get numbers, including those of nested calls.
 func TestReceipt_JSON(t *testing.T) {
 	r := Receipt{
 		Call: "1", Plugin: "p", Digest: "sha256:1", Millis: 1.5, Outcome: OK, Landed: 2, Audit: "a/1/ff",
@@ -40,7 +40,7 @@ func TestReceipt_JSON(t *testing.T) {
 	}
 }
 
-// A receipt does not grow with what a call does: beyond the bound a family has one entry for all else.
+// The size of a receipt is bounded: beyond the limit, a family has one entry for all other targets.
 func TestRecord_isBounded(t *testing.T) {
 	var r Record
 	for i := range 3 * maxEffects {
@@ -60,7 +60,7 @@ func TestRecord_isBounded(t *testing.T) {
 	}
 }
 
-// Equal refusals and lines are one; what did not happen after all is taken out again.
+// Equal denials and lines are merged. Uncounted effects are removed.
 func TestRecord_counts(t *testing.T) {
 	var r Record
 	r.Count("net", "a", 1, 5, 0)

@@ -12,7 +12,7 @@ import (
 
 const hour = time.Hour
 
-// ask keeps a question about https://a/, as one about its body would be.
+// ask stores a question about https://a/, with the binding of its body.
 func ask(t *testing.T, s *store.Store, c *storetest.Clock, id, binding string) store.Question {
 	t.Helper()
 	q, err := s.Ask(t.Context(), store.Question{
@@ -64,7 +64,7 @@ func TestAllow_once(t *testing.T) {
 		g.Binding != "body 1" || !g.Once {
 		t.Errorf("%+v, %v", g, err)
 	}
-	wantQuestions(t, s, 1) // the other body is another question
+	wantQuestions(t, s, 1) // a different body is a new question
 	if all, err := s.Grants(t.Context()); len(all) != 1 || all[0] != g || err != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -88,7 +88,7 @@ func TestAllow_moreThanOnce(t *testing.T) {
 		if err != nil || g.Binding != "" || g.Once || g.Line != map[bool]string{false: "net: GET https://a/", true: "net: GET https://**"}[want] {
 			t.Errorf("%+v, %v", g, err)
 		}
-		wantQuestions(t, s, 0) // both are answered
+		wantQuestions(t, s, 0) // both questions are answered
 		c.Pass(1000 * hour)
 		if all, err := s.Grants(t.Context()); len(all) != 1 || err != nil {
 			t.Errorf("always is not for ever: %+v, %v", all, err)
@@ -96,7 +96,7 @@ func TestAllow_moreThanOnce(t *testing.T) {
 	}
 }
 
-// What the operator's own line asks has no want that could be allowed.
+// A question from an operator's line has no want to allow.
 func TestAllow_noWant(t *testing.T) {
 	s, c, _ := open(t)
 	if _, err := s.Ask(t.Context(), store.Question{ID: "q", Plugin: "p", Expires: c.Now().Add(hour)}); err != nil {
@@ -139,7 +139,7 @@ func TestDeny(t *testing.T) {
 	}
 }
 
-// A plugin that asks ten thousand questions leaves room for the others, and for itself for other callers.
+// A plugin that asks ten thousand questions leaves room for other plugins, and for itself with other callers.
 func TestAsk_isBounded(t *testing.T) {
 	s, c, _ := open(t)
 	var kept int
@@ -165,7 +165,7 @@ func TestAsk_isBounded(t *testing.T) {
 	}
 }
 
-// Answers move from some bytes of a plugin to others when a person says so; questions and answers of other bytes go.
+// Carry moves answers to a new digest of a plugin. Questions and answers of other digests are removed.
 func TestCarry(t *testing.T) {
 	s, _, _ := open(t)
 	ctx := t.Context()

@@ -65,7 +65,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// hold is the other process of TestGone: it holds a name until it is killed.
+// hold is the second process of TestGone. It holds a name until it is killed.
 func hold(dir string) int {
 	s := store.New(store.Options{Dir: dir})
 	if err := s.Hold("other"); err != nil {
@@ -119,15 +119,15 @@ func TestGone(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait()  // it was killed
-	for range 2 { // the first look removes its file
+	_ = c.Wait()  // fails: the process was killed
+	for range 2 { // the first call removes its file
 		if !s.Gone("other") {
 			t.Error("a process that was killed is there")
 		}
 	}
 }
 
-// The version moves with each change of another process too, and with nothing else.
+// The version changes with each write, also of other processes, and only then.
 func TestVersion(t *testing.T) {
 	s, _, dir := open(t)
 	second := store.New(store.Options{Dir: dir})

@@ -72,7 +72,7 @@ func TestStore_refusesAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw[63] = 99 // the low byte of user_version, where SQLite's file format has it
+	raw[63] = 99 // the low byte of user_version in the SQLite file format
 	for _, end := range []string{"-wal", "-shm"} {
 		os.Remove(file + end)
 	}
@@ -105,7 +105,7 @@ func TestRecord_life(t *testing.T) {
 	if _, err := s.Add(ctx, store.Result, store.Record{ID: "a"}); err != nil {
 		t.Error("another kind:", err)
 	}
-	other := store.New(store.Options{Dir: dir, Now: c.Now}) // as another process has it
+	other := store.New(store.Options{Dir: dir, Now: c.Now}) // a store of a second process
 	defer other.Close()
 	got, err := other.Get(ctx, store.Task, "a")
 	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
@@ -162,7 +162,7 @@ func TestRecord_list(t *testing.T) {
 	}
 }
 
-// A principal that has no more room neither fills the disk nor takes anybody else's.
+// A principal at its limit neither fills the disk nor uses the room of others.
 func TestRecord_bounds(t *testing.T) {
 	s, c, _ := open(t)
 	ctx := t.Context()
@@ -200,7 +200,7 @@ func TestRecord_bounds(t *testing.T) {
 	}
 }
 
-// What is over makes room, the oldest first; what goes on does not, and the refusal names the bound.
+// Finished records are removed for new ones, oldest first. Others are not, and the error has the limit.
 func TestRecord_done(t *testing.T) {
 	s, c, _ := open(t)
 	large := bytes.Repeat([]byte("x"), 60<<20)
@@ -321,7 +321,7 @@ func TestKV_keys(t *testing.T) {
 	}
 }
 
-// TestMain is the other process of TestStore_processes.
+// TestMain also runs the other processes of TestStore_processes.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" && os.Getenv("STORE_TEST_HOLD") != "" {
 		os.Exit(hold(dir))
@@ -331,10 +331,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rounds is how often each process counts.
+// rounds is the number of increments of each process.
 const rounds = 25
 
-// count adds to one key, again whenever another process was faster.
+// count increments one key, with retries after conflicts.
 func count(dir string) int {
 	s := store.New(store.Options{Dir: dir})
 	defer s.Close()
@@ -357,7 +357,7 @@ func count(dir string) int {
 	return 0
 }
 
-// Four processes that begin at once share the file and lose no change.
+// Four concurrent processes share the file and lose no write.
 func TestStore_processes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var work sync.WaitGroup

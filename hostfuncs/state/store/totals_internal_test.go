@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The totals that bounds are held by are what counting would find, whatever was added, changed and removed.
+// The totals equal the sums over the records after any change.
 func TestTotals(t *testing.T) {
 	s := New(Options{Dir: t.TempDir()})
 	defer s.Close()
@@ -42,7 +42,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// The total of a space is the sum over its keys, and a quota is held to what has not expired.
+// The total of a space equals the sum over its keys. Expired keys do not count toward the quota.
 func TestTotals_ofKeys(t *testing.T) {
 	now := time.Now()
 	s := New(Options{Dir: t.TempDir(), Now: func() time.Time { return now }})

@@ -12,7 +12,7 @@ const (
 	maxHelloLines = 30
 )
 
-// The smallest plugin is small: to write, and to load.
+// The smallest plugin has little code and a small module.
 func TestBuild_hello(t *testing.T) {
 	dir := "../examples/hello"
 	wasm := Build(t, dir)
@@ -39,7 +39,7 @@ func TestReadModule(t *testing.T) {
 		t.Errorf("%+v %v", m, err)
 	}
 	for n := range wasm {
-		if n == 8 || n == 23 || n == 25 { // whole sections
+		if n == 8 || n == 23 || n == 25 { // complete sections
 			continue
 		}
 		if _, err := readModule(wasm[:n]); err == nil {

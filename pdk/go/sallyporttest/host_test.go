@@ -10,7 +10,7 @@ import (
 	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
 )
 
-// failing is a test that may fail without failing this one.
+// failing is a testing.TB that records failures.
 type failing struct {
 	testing.TB
 	failed string

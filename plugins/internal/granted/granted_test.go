@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lead makes a folder look like one that only leads to granted ones.
+// lead makes a folder look like a traversal folder.
 func lead(t *testing.T, dirs ...string) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -64,7 +64,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Where the home is nobody knows here: a file ~ in the working folder is not meant.
+// The home folder is unknown: ~ is an error, even if a file ~ exists in the working folder.
 func TestClean_home(t *testing.T) {
 	for _, in := range []string{"~", "~/work/a.txt", "file://~/a"} {
 		if got, err := Clean(in); err == nil || !strings.Contains(err.Error(), "write the whole path") {
@@ -95,7 +95,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A line that grants the very path of a call is met by a relative path, also before the file is there.
+// A relative path resolves to a line that grants exactly its path, also before the file exists.
 func TestJoined(t *testing.T) {
 	top := t.TempDir()
 	for _, dir := range []string{"work/a", "lead/b"} {

@@ -1,4 +1,4 @@
-// Package storetest is what tests with a store have in common. It is for tests only.
+// Package storetest provides helpers for tests with a store.
 package storetest
 
 import (
@@ -9,30 +9,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// Clock is a time that a test moves. It is safe for concurrent use.
+// Clock is a clock for tests. It is safe for concurrent use.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// NewClock returns a clock that stands still at a time.
+// NewClock returns a clock that stands at a fixed time.
 func NewClock(at time.Time) *Clock { return &Clock{at: at} }
 
-// Now is the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-// Pass moves the time on.
+// Pass advances the time.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
 }
 
-// Open returns a store that is closed with the test, which fails if that fails.
+// Open returns a store that is closed at the end of the test. A failure to close it fails the test.
 func Open(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
 	s := store.New(o)

@@ -58,8 +58,8 @@ type More struct {
 	X *int `json:"x"`
 }
 
-// FuzzDecode: JSON is decoded as encoding/json decodes it, but for names in another case, integers with a fraction or an
-// exponent, and names that stand there twice, of which the last counts whole.
+// FuzzDecode compares with encoding/json, except for names in a different case, integers with a fraction or an
+// exponent, and duplicate names, of which the last one applies.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{"a":"x","b":1,"c":true,"d":["y",null],"e":{"a":"z","e":null},"f":1.5,"g":[1, 2],"h":12,"i":"up","j":{"k":1},"k":{"q":1},"Named":"n"}`,
@@ -83,7 +83,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// differs tells whether encoding/json is no oracle for this text.
+// differs reports whether encoding/json is no oracle for this text.
 func differs(raw []byte) bool {
 	exact := map[string]bool{}
 	for _, f := range schema.Fields(reflect.TypeFor[all]()) {
@@ -101,9 +101,9 @@ func differs(raw []byte) bool {
 				for name := range exact {
 					is = is || !exact[key] && strings.EqualFold(name, key)
 				}
-				is = is || key == "m" && value[0] == '[' // which encoding/json takes for bytes
+				is = is || key == "m" && value[0] == '[' // encoding/json decodes it as bytes
 				inside, _ := jsontext.Unquote(value)
-				is = is || key == "r" && !json.Valid([]byte(inside)) // 007, and 0x07
+				is = is || key == "r" && !json.Valid([]byte(inside)) // 007 and 0x07
 				seen[key] = true
 				look(value)
 				return nil
@@ -134,7 +134,7 @@ type order struct {
 	Own    *order            `json:"own"`
 }
 
-// Defaults hold at every depth.
+// Defaults apply at every depth.
 func TestDecode_defaults(t *testing.T) {
 	full := choice{"metre", 3}
 	foot, ab := choice{"foot", 3}, []string{"a", "b"}
@@ -185,7 +185,8 @@ func TestDecode_errors(t *testing.T) {
 	}
 }
 
-// FuzzInteger: a number is an integer when it is whole, as exact arithmetic says, however it is written.
+// FuzzInteger compares integer with exact arithmetic: a number is an integer if its value is integral, in any
+// spelling.
 func FuzzInteger(f *testing.F) {
 	for _, s := range []string{"0", "-0", "2.0", "1e0", "1E+2", "1200e-2", "1.5", "9223372036854775807.0", "9223372036854775808.0", "-9223372036854775808e0",
 		"9007199254740993.0", "1e18", "1e19", "1e-1", "0e999999999999", "0.0e-7", "123456789.123e3", "1e99999", "12e-99999"} {
@@ -196,7 +197,7 @@ func FuzzInteger(f *testing.F) {
 			return
 		}
 		if i := strings.IndexAny(s, "eE"); i >= 0 && len(s)-i > 6 {
-			return // big.Rat would take for ever
+			return // big.Rat would take too long
 		}
 		r, ok := new(big.Rat).SetString(s)
 		if !ok {

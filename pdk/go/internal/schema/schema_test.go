@@ -137,7 +137,7 @@ type Outer struct {
 	*Pointed
 	hidden
 	ID   int    `json:"id"`
-	Twin string // beside the Twin of both embedded structs
+	Twin string // hides the Twin of both embedded structs
 }
 type Inner struct {
 	ID    string `json:"id"`
@@ -153,7 +153,7 @@ type Pointed struct {
 }
 type hidden struct{ Shown bool }
 
-// Fields are those that encoding/json writes, whatever is embedded and shadowed.
+// Fields returns the fields that encoding/json encodes, for all embedded and shadowed ones.
 func TestFields_embedded(t *testing.T) {
 	raw, err := json.Marshal(Outer{Pointed: &Pointed{Which: "x"}})
 	if err != nil {
@@ -185,7 +185,7 @@ type list[T any] struct {
 	Next  *list[T] `json:"next,omitempty"`
 }
 
-// Two types of one name are two definitions, and names are such that a reference finds them.
+// Two types with one name have two definitions, with names that are valid in references.
 func TestOf_definitions(t *testing.T) {
 	type local struct {
 		A list[int]    `json:"a"`

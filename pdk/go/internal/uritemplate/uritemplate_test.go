@@ -8,7 +8,7 @@ import (
 func TestURITemplate_match(t *testing.T) {
 	for _, c := range []struct {
 		template, uri string
-		want          Vars // nil: no match
+		want          Vars // nil for no match
 	}{
 		{"test://t/{id}/data", "test://t/123/data", Vars{"id": "123"}},
 		{"test://t/{id}/data", "test://t/1/2/data", nil},
@@ -50,13 +50,13 @@ func TestParseTemplate_mistakes(t *testing.T) {
 	}
 }
 
-// A match says so of URIs only that the template could make.
+// A URI matches only if it is an expansion of the template.
 func FuzzURITemplate(f *testing.F) {
 	f.Add("x://{a}-{b}", "x://1-2-3")
 	f.Add("file:///{+path}", "file:///a%41")
 	f.Add("x://q{?a}", "x://q?a=%zz&a")
 	f.Fuzz(func(t *testing.T, template, uri string) {
-		if len(template) > 64 || len(uri) > 64 { // backtracking is as long as the author makes it
+		if len(template) > 64 || len(uri) > 64 { // backtracking is bounded only by the template
 			return
 		}
 		p, problem := Parse(template)
