@@ -1,7 +1,7 @@
 package secretword
 
-// alike maps Latin letters to the lower-case letters of other scripts that look the same, by Unicode's confusables after
-// NFKC.
+// alike maps Latin letters to the lower-case letters of other scripts that look the same, by Unicode's confusables
+// after NFKC.
 var alike = map[rune]string{
 	'a': "\u0251\u03b1\u0430\u15c5\u1d00\u237a\ua4ee\uab7a\U000102a0\U00016f40",
 	'b': "\u0185\u0299\u03b2\u0432\u044c\u13fc\u1472\u15af\u15f7\ua4d0\ua7b5\uab9f\U00010282\U000102a1\U00010301",

@@ -38,7 +38,7 @@ func parse(raw json.RawMessage) (jsonraw.Object, error) {
 	if err != nil {
 		return nil, misshapen("it is not a JSON object (%v)", err)
 	}
-	for _, key := range []string{"content", "messages", "contents", "completion"} { // clients parse these in different ways
+	for _, key := range []string{"content", "messages", "contents", "completion"} { // parsed by clients
 		if path, twice := jsonraw.AmbiguousKey(o.Get(key)); twice {
 			return nil, misshapen("%s holds a key that readers can take for another one: %s", key, sanitize.Visible(sanitize.Cut(path, 64)))
 		}

@@ -5,8 +5,8 @@
 //	  └──▶ key in use by a running, finished or waiting call ──▶ its answer, its questions, or an error
 //
 // A key is scoped to one principal, one tool and one set of arguments. Intended effects are recorded with the key
-// before they happen (Claim.Intends). A call that fails without intents frees its key, as does a killed process
-// for its calls without intents. Otherwise the key stays in use, and a repetition is refused with the list of intents. A
+// before they happen (Claim.Intends). A call that fails without intents frees its key, as does a killed process for
+// its calls without intents. Otherwise the key stays in use, and a repetition is refused with the list of intents. A
 // call that asks its client keeps the key with its questions, and the request with the answers continues it. A task
 // holds its key until its end, in any process.
 //
