@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
-	"github.com/sallyport-mcp/sallyport/internal/secretword"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -130,7 +130,7 @@ func checkForm(message string, asked json.RawMessage) error {
 	}
 	title, _ := jsonraw.String(jsonraw.Get(asked, "title"))
 	description, _ := jsonraw.String(jsonraw.Get(asked, "description"))
-	if typed && (secretword.In(message) || secretword.In(title) || secretword.In(description)) {
+	if typed && (untrusted.NamesSecret(message) || untrusted.NamesSecret(title) || untrusted.NamesSecret(description)) {
 		return askErrorf(runtime.KindInvalid, "the form looks as if it asks for a secret: send the user to a page with mode url")
 	}
 	return nil
@@ -176,7 +176,7 @@ func checkField(name string, field json.RawMessage) error {
 		}
 	}
 	for _, text := range texts {
-		if secretword.In(text) {
+		if untrusted.NamesSecret(text) {
 			return askErrorf(runtime.KindInvalid,
 				"field %q of the form looks like a secret: send the user to a page with mode url", cut(name, maxMethod))
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -28,7 +28,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	if s := jsonraw.ScanArray(messages); len(messages) == 0 || messages[0] != '[' || !s.Next() {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "a sampling request needs messages")
 	}
-	o.Set("messages", meta.Clean(messages))
+	o.Set("messages", untrusted.CleanMeta(messages))
 	tokens, err := strconv.ParseInt(string(o.Get("maxTokens")), 10, 32)
 	if err != nil || tokens <= 0 {
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")

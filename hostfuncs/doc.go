@@ -22,6 +22,4 @@
 //
 // An effect without a grant is denied with the plugin's name, the effect, and the narrowest line that would allow it.
 // Gate.Denials returns the denials of a call. The table of methods lists the host functions that Ask serves.
-//
-// This package is internal to Sallyport: it is not promised to others.
 package hostfuncs

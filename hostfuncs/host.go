@@ -21,7 +21,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/vault"
 )
 
 // Options configure a Host. The zero value is usable.
@@ -128,7 +127,7 @@ func NewHost(o *Options) *Host {
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
 	if h.seed = slices.Clone(o.Seed); len(h.seed) == 0 {
-		h.seed = vault.NewKey()
+		h.seed = secret.NewVaultKey()
 	}
 	h.setDefaults()
 	h.Protect(o.Protected)

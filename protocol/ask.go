@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -108,7 +108,7 @@ func (r *request) fitLegacy(q runtime.Question, declared inputrequest.Abilities)
 	version := r.conn.session()
 	params := declared.Fit(q, version)
 	o, err := jsonraw.ParseObject(params)
-	if err != nil || version < era.V20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
+	if err != nil || version < envelope.V20251125 || o.Get("url") == nil || q.Method != "elicitation/create" {
 		return params
 	}
 	o.Set("elicitationId", jsonraw.AppendString(nil, r.server.nextCall()))

@@ -9,9 +9,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -33,7 +33,7 @@ func (r *request) settle(resp *Response, err error) {
 			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
 		}
 	case ok:
-		use.Settle(&resume.Reply{Tail: tail, Err: resp.Err})
+		use.Settle(&continuation.Reply{Tail: tail, Err: resp.Err})
 	default:
 		use.Settle(nil)
 	}
@@ -45,7 +45,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 	if body, wire, ok = r.failedTask(err); ok {
 		return body, wire, ok
 	}
-	var used *resume.UsedError
+	var used *continuation.UsedError
 	var asks *idempotency.AsksError
 	switch {
 	case errors.As(err, &asks):
@@ -59,7 +59,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		body = append(append([]byte(idPrefix), r.id...), used.Reply.Tail...)
 		return body, used.Reply.Err, true
 	case errors.Is(err, journal.ErrOther):
-		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", resume.ErrOtherBuild))
+		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", continuation.ErrOtherBuild))
 		return body, wire, true
 	}
 	return r.missing(err)
@@ -73,7 +73,7 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 		return nil, nil, false
 	}
 	if !r.modern {
-		body, wire = r.ended(&failure.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
+		body, wire = r.ended(&result.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
 		return body, wire, true
 	}
 	data := jsonraw.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)

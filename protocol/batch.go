@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -14,10 +14,10 @@ import (
 // 2025-03-26 has batches: sessions of other versions and modern requests in a batch get CodeInvalidRequest. Body is
 // nil if no element requires a response.
 func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
-	if c.session() != era.V20250326 {
+	if c.session() != envelope.V20250326 {
 		return refuseBatch(&jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
-			Message: "batches are part of protocol version " + era.V20250326 + " only",
+			Message: "batches are part of protocol version " + envelope.V20250326 + " only",
 		})
 	}
 	messages, err := jsonrpc.SplitBatch(data)
@@ -49,7 +49,7 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 	if err != nil {
 		return jsonrpc.AppendError(nil, m.ID, asError(err))
 	}
-	if m.IsRequest() && (era.IsModern(&m) || m.Method == "initialize") {
+	if m.IsRequest() && (envelope.IsModern(&m) || m.Method == "initialize") {
 		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
 			Message: "this request cannot be part of a batch",
@@ -64,7 +64,7 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 
 // Cancelled is the error of a cancelled request, where a response is mandatory.
 func Cancelled(why string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: why, Data: (&failure.Failure{Kind: runtime.KindCancelled}).Data("")}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: why, Data: (&result.Failure{Kind: runtime.KindCancelled}).Data("")}
 }
 
 func refuseBatch(e *jsonrpc.Error) Response {

@@ -4,27 +4,26 @@ import (
 	"context"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // bound shortens an answer over the limit. Text is cut and marked. Answers with structured content or data are
 // replaced, as a part of them would be meaningless. The full answer is stored for the caller.
-func (r *request) bound(ctx context.Context, o *jsonraw.Object, b answer.Bound) {
-	size := answer.Size(*o)
+func (r *request) bound(ctx context.Context, o *jsonraw.Object, b result.Bound) {
+	size := result.Size(*o)
 	if b.Bytes <= 0 || size <= b.Bytes {
 		return
 	}
 	uri := r.keepWhole(ctx, *o)
-	if answer.Divisible(*o) {
-		answer.Cut(o, b, uri)
+	if result.Divisible(*o) {
+		result.Cut(o, b, uri)
 		return
 	}
-	f := &failure.Failure{Kind: runtime.KindLimit, Text: answer.TooLarge(size, b)}
-	answer.Replace(o, r.subject+": "+f.Text, uri)
-	meta.Set(o, failure.Meta, f.Data(r.call))
+	f := &result.Failure{Kind: runtime.KindLimit, Text: result.TooLarge(size, b)}
+	result.Replace(o, r.subject+": "+f.Text, uri)
+	untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.call))
 }
 
 // keepWhole stores an answer for the caller and returns its URI, or "" if it cannot be stored.
@@ -40,7 +39,7 @@ func (r *request) keepWhole(ctx context.Context, o jsonraw.Object) string {
 }
 
 // shelf returns the store of answers that were too large to send.
-func (s *Server) shelf() answer.Shelf { return answer.Shelf{Store: s.opts.Store} }
+func (s *Server) shelf() result.Shelf { return result.Shelf{Store: s.opts.Store} }
 
 // readWhole serves resources/read for a stored answer.
 func (r *request) readWhole(ctx context.Context, uri string) ([]byte, error) {

@@ -6,16 +6,16 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
-	"github.com/sallyport-mcp/sallyport/protocol/parked"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // A request implements the client interfaces of the plugin that serves it. Ask is in ask.go.
 var (
-	_ hostfuncs.Asker = (*request)(nil)
-	_ parked.Request  = (*request)(nil)
+	_ hostfuncs.Asker      = (*request)(nil)
+	_ continuation.Request = (*request)(nil)
 )
 
 // Progress forwards a progress notification.
@@ -41,20 +41,20 @@ func (r *request) threshold() notify.Level {
 func (r *request) Release() { r.stream.Tell(nil) }
 
 // Denied records an effect denied by policy, for the text of a failed call.
-func (r *request) Denied(e *runtime.AskError) { r.hint(func(h *failure.Hints) { h.Denied(e) }) }
+func (r *request) Denied(e *runtime.AskError) { r.hint(func(h *result.Hints) { h.Denied(e) }) }
 
 // RetryAfter records the delay in ms before a failed operation may be retried, for a failed call.
-func (r *request) RetryAfter(ms int64) { r.hint(func(h *failure.Hints) { h.RetryAfter(ms) }) }
+func (r *request) RetryAfter(ms int64) { r.hint(func(h *result.Hints) { h.RetryAfter(ms) }) }
 
 // hint updates the hints collected during the call.
-func (r *request) hint(f func(*failure.Hints)) {
+func (r *request) hint(f func(*result.Hints)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.hints)
 }
 
 // hinted returns the hints collected during the call.
-func (r *request) hinted() failure.Hints {
+func (r *request) hinted() result.Hints {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hints

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -30,7 +30,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if ask == nil {
-		return r.reply(answer.NoCompletion(), false), nil
+		return r.reply(result.NoCompletion(), false), nil
 	}
 	call, err := r.forward(name)
 	if err != nil {
@@ -38,12 +38,12 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	}
 	raw, err := ask(ctx, call)
 	if cannotComplete(err) {
-		return r.reply(answer.NoCompletion(), false), nil
+		return r.reply(result.NoCompletion(), false), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	o, err := answer.Completion(raw)
+	o, err := result.Completion(raw)
 	if err != nil {
 		return nil, err
 	}

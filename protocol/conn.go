@@ -9,10 +9,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
-	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -77,7 +76,7 @@ type Conn struct {
 	// level is the log level of the legacy session.
 	level atomic.Int32
 
-	subscriptions subscription.Set
+	subscriptions notify.Subscriptions
 	desk          inputrequest.Desk // of the legacy session
 
 	running sync.WaitGroup // requests in flight. Add is called under mu and never after closed is set
@@ -98,7 +97,7 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 	switch {
 	case m.IsNotification():
 		c.notified(m)
-		return Response{Modern: era.IsModern(m)}
+		return Response{Modern: envelope.IsModern(m)}
 	case !m.IsRequest():
 		c.desk.Answered(m)
 		return Response{}
@@ -123,7 +122,7 @@ func (c *Conn) session() string {
 func (c *Conn) notified(m *jsonrpc.Message) {
 	switch m.Method {
 	case "notifications/initialized":
-		if c.session() != "" && !era.IsModern(m) {
+		if c.session() != "" && !envelope.IsModern(m) {
 			c.ready.Store(true)
 			c.once.Do(func() { close(c.readied) })
 		}

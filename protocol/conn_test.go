@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -68,8 +68,8 @@ func TestResponse(t *testing.T) {
 		{message: `{"jsonrpc":"2.0","id":1,"method":"nothing",` + modern + `}`, code: -32601, modern: true, refused: true},
 		{message: `{"jsonrpc":"2.0","id":1,"method":"ping",` + modern + `}`, code: -32601, modern: true, refused: true},
 		{message: `{"jsonrpc":"2.0","id":1,"method":"server/discover",` + modern + `}`, modern: true},
-		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + era.MetaVersion + `":"x"}}}`, code: -32022, modern: true, refused: true},
-		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + era.MetaVersion + `":"2026-07-28"}}}`, code: -32602, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + envelope.MetaVersion + `":"x"}}}`, code: -32022, modern: true, refused: true},
+		{message: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + envelope.MetaVersion + `":"2026-07-28"}}}`, code: -32602, modern: true, refused: true},
 		{message: callMessage(1, "nothing"), code: -32602, modern: true},
 		{message: callMessage(1, "t-any"), modern: true},
 	} {

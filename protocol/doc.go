@@ -26,7 +26,4 @@
 //	reply.go       results; errors.go all errors
 //
 // A transport may call Handle from any number of goroutines.
-//
-// This package is internal to Sallyport and may change. Only the plugin contract and the plugin development kits are
-// stable.
 package protocol

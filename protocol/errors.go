@@ -6,10 +6,9 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -38,14 +37,14 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 	if body, wire, ok := r.failedAsking(err); ok {
 		return body, wire
 	}
-	r.hint(func(h *failure.Hints) { h.Learn(err) })
+	r.hint(func(h *result.Hints) { h.Learn(err) })
 	switch {
 	case errors.As(err, &wire):
 		return r.errorReply(wire)
 	case errors.As(err, &guest):
 		return r.errorReply(r.guestError(guest))
 	}
-	if f := failure.Of(err); f != nil {
+	if f := result.FailureOf(err); f != nil {
 		return r.ended(f)
 	}
 	return r.errorReply(r.bug(err))
@@ -56,7 +55,7 @@ func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
 }
 
 // ended reports a failure in the form of the method: a tool error goes to the model.
-func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
+func (r *request) ended(f *result.Failure) ([]byte, *jsonrpc.Error) {
 	f.Log(r.server.log, "call", r.call, "method", r.method, "name", r.subject)
 	hints := r.hinted()
 	hints.Complete(f)
@@ -68,14 +67,14 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 		text = r.subject + ": " + text
 	}
 	o := jsonraw.Object{
-		{Key: "content", Value: answer.Content(answer.Text(text))},
+		{Key: "content", Value: result.Content(result.Text(text))},
 		{Key: "isError", Value: json.RawMessage("true")},
 	}
-	if said := failure.LastWords(f.Cause); said != "" {
-		answer.Add(&o, answer.Text(said))
+	if said := result.LastWords(f.Cause); said != "" {
+		result.Add(&o, result.Text(said))
 	}
-	if refused := hints.Block(answer.Said(o)); refused != nil {
-		answer.Add(&o, refused)
+	if refused := hints.Block(result.Said(o)); refused != nil {
+		result.Add(&o, refused)
 	}
 	data := f.Data(r.call)
 	if outside := r.outside(); outside != nil { // effects before the failure, which persist
@@ -83,13 +82,13 @@ func (r *request) ended(f *failure.Failure) ([]byte, *jsonrpc.Error) {
 		d.Set("done", outside)
 		data = d.Append(nil)
 	}
-	meta.Set(&o, failure.Meta, data)
+	untrusted.SetMeta(&o, result.ErrorMeta, data)
 	return r.frame(o, false), nil
 }
 
 // bug logs an internal error. The client gets only the call id, not the details.
 func (r *request) bug(err error) *jsonrpc.Error {
-	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "error", err, "cause", failure.Cause(err)}
+	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "error", err, "cause", result.Cause(err)}
 	var p *bugError
 	if errors.As(err, &p) {
 		attrs = append(attrs, "stack", string(p.stack))
@@ -126,7 +125,7 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 		return r.resourceNotFound(g.Message)
 	}
 	hints := r.hinted()
-	return &jsonrpc.Error{Code: failure.GuestCode(g.Code), Message: hints.Behind(g.Message), Data: g.Data, Foreign: true}
+	return &jsonrpc.Error{Code: result.GuestCode(g.Code), Message: hints.Behind(g.Message), Data: g.Data, Foreign: true}
 }
 
 func (r *request) resourceNotFound(message string) *jsonrpc.Error {

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
 )
@@ -25,7 +25,7 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 		}
 	}
 	r.conn.met(jsonraw.Get(r.params, "clientInfo"))
-	version := era.Negotiate(requested)
+	version := envelope.Negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(notify.Unset))
 	declared := inputrequest.Declared(jsonraw.Get(r.params, "capabilities"))

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/paramheader"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 )
 
@@ -47,7 +47,7 @@ func listSkills(_ context.Context, r *request) ([]byte, error) {
 }
 
 // HeaderParam is a tool argument that modern clients repeat in an HTTP header.
-type HeaderParam = paramheader.Param
+type HeaderParam = untrusted.HeaderParam
 
 // HeaderParams returns the arguments of the tool with that public name that are repeated in headers, in schema
 // order, or nil if there are none or no such tool. The caller must not modify the slice.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // eras is a set of eras.
@@ -103,7 +103,7 @@ func (r *request) route() (method, *jsonrpc.Error) {
 	case !known || m.handle == nil:
 		return m, r.notFound()
 	case r.conn.session() == "" && !m.early:
-		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", era.MetaVersion)
+		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", envelope.MetaVersion)
 	case m.eras&legacy == 0:
 		return m, r.notFound()
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -56,7 +56,7 @@ func explain(err error) string {
 		text, _ := sanitize.Text(guest.Message)
 		return text
 	}
-	if f := failure.Of(err); f != nil {
+	if f := result.FailureOf(err); f != nil {
 		return f.Text
 	}
 	return "internal error"

@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // link is the official SDK's transport to a Conn in this process.
@@ -122,7 +122,7 @@ func within[T any](t *testing.T, c <-chan T) (v T) {
 
 // TestOfficialClient uses the official SDK's client in every version it supports.
 func TestOfficialClient(t *testing.T) {
-	for _, version := range era.Versions() {
+	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) {
 			session, p, h := sdkClient(t, version)
 			got := session.InitializeResult()

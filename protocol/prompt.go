@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -30,7 +30,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, p, call, parsed(p.Get, answer.Prompt))
+	o, err := r.serve(ctx, p, call, parsed(p.Get, result.Prompt))
 	if err != nil {
 		return nil, err
 	}

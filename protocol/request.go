@@ -10,10 +10,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
@@ -45,7 +45,7 @@ type request struct {
 	mu      sync.Mutex
 	claim   *idempotency.Claim // claim on its idempotency key, while it runs
 	touched []string           // intended effects of this run
-	hints   failure.Hints      // for a failure text
+	hints   result.Hints       // for a failure text
 	receipt *receipt.Receipt   // of the call, after its end
 }
 
@@ -54,7 +54,7 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 	if jsonraw.IsArray(r.params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
-	e := era.Read(r.params)
+	e := envelope.ReadEnvelope(r.params)
 	r.modern, r.capabilities = e.Modern, e.Capabilities
 	if e.Modern {
 		if err := e.CheckModern(); err != nil {
@@ -70,7 +70,7 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 }
 
 // readWishes reads the progress token and the log level of the request.
-func (r *request) readWishes(e *era.Envelope) (err *jsonrpc.Error) {
+func (r *request) readWishes(e *envelope.Envelope) (err *jsonrpc.Error) {
 	if e.Token != nil && !jsonraw.IsString(e.Token) && !jsonraw.IsInteger(e.Token) {
 		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
 	}
@@ -133,7 +133,7 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 	}
 	if err != nil {
 		resp.Body, resp.Err = r.failed(err)
-		resp.Busy = failure.Busy(err)
+		resp.Busy = result.Busy(err)
 	}
 	r.settle(&resp, err)
 	return resp

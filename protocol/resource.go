@@ -3,7 +3,7 @@ package protocol
 import (
 	"context"
 
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -16,7 +16,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if answer.Holds(uri) {
+	if result.Holds(uri) {
 		return r.readWhole(ctx, uri)
 	}
 	reader, _, ok := find(ctx, r, func(s *catalog.Snapshot) (catalog.Reader, bool) { return s.Resource(uri) })
@@ -27,7 +27,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, reader, call, parsed(reader.Read, answer.Resource))
+	o, err := r.serve(ctx, reader, call, parsed(reader.Read, result.Resource))
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
-	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -22,15 +21,15 @@ import (
 type resumption struct {
 	journal   *journal.Journal
 	rounds    inputrequest.Rounds
-	state     *resume.State           // from the request; nil in the first round
+	state     *continuation.State     // from the request; nil in the first round
 	pending   []inputrequest.Question // to send now
 	meta      json.RawMessage         // of the first request
-	use       *resume.Use             // of the state
+	use       *continuation.Use       // of the state
 	suspended bool
-	asked     json.RawMessage // cached input_required result
-	until     time.Time       // expiry of the new state
-	parked    *parked.Call    // call suspended in its instance; nil if it is replayed
-	lasts     time.Duration   // validity of the state, if longer than AskTime
+	asked     json.RawMessage          // cached input_required result
+	until     time.Time                // expiry of the new state
+	parked    *continuation.ParkedCall // call suspended in its instance; nil if it is replayed
+	lasts     time.Duration            // validity of the state, if longer than AskTime
 }
 
 // errSuspended ends the run of a call that asks.
@@ -88,11 +87,11 @@ func (r *request) restore(raw json.RawMessage) error {
 	}
 	if s.Parked != "" {
 		if m.parked = r.server.parking.Take(s.Parked); m.parked == nil {
-			return jsonrpc.InvalidParams("%v", parked.ErrGone)
+			return jsonrpc.InvalidParams("%v", continuation.ErrGone)
 		}
 	}
 	if m.journal, err = journal.Decode(s.Journal); err != nil {
-		return jsonrpc.InvalidParams("%v", resume.ErrTampered)
+		return jsonrpc.InvalidParams("%v", continuation.ErrTampered)
 	}
 	return nil
 }
@@ -127,7 +126,7 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	if complete {
 		return inputrequest.Answers(list, len(round))
 	}
-	size, room := resume.Size(m.meta, m.journal.Size(), list), r.server.waiting.Room(durable(r.conn.opts.Principal))
+	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), r.server.waiting.Room(durable(r.conn.opts.Principal))
 	if size > room {
 		return inputrequest.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
 			"the call did too much before it asked: what it was answered has %d bytes, and a question can wait with %d", size, room)}), nil
@@ -168,7 +167,7 @@ func (r *request) inputRequest() (json.RawMessage, error) {
 // only once.
 func (r *request) seal() (string, error) {
 	m := &r.resumption
-	s := &resume.State{
+	s := &continuation.State{
 		ID: rand.Text(), Purpose: r.purpose(), Call: r.call, Meta: m.meta, Round: m.rounds.Count, Pending: m.pending, Session: r.minted,
 	}
 	if m.state != nil && m.use == nil {
@@ -185,8 +184,8 @@ func (r *request) seal() (string, error) {
 }
 
 // purpose binds the state to principal, method and params.
-func (r *request) purpose() resume.Purpose {
-	return resume.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.method, r.params)
+func (r *request) purpose() continuation.Purpose {
+	return continuation.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.method, r.params)
 }
 
 // begun returns the time at which the client presented the state. For a task it is the creation time.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
 )
 
 // The number of rounds per call is limited, even for a client that always answers.
@@ -37,7 +37,7 @@ func TestResume_unreadableJournal(t *testing.T) {
 	defer c.Close()
 	const params = `"name":"t-any","_meta":{` + askableMeta + `}`
 	r := &request{conn: c, server: s, method: "tools/call", params: json.RawMessage("{" + params + "}")}
-	text, err := s.waiting.Seal(&resume.State{
+	text, err := s.waiting.Seal(&continuation.State{
 		ID: "id", Purpose: r.purpose(), Call: "c", Round: 1, Expires: time.Now().Add(time.Minute).Unix(), Journal: []byte("of another version"),
 	}, true)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestResume_unreadableJournal(t *testing.T) {
 	}
 	for range 2 { // it was not consumed
 		got := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s,"requestState":%q}}`, params, text)).Body
-		if want := resume.ErrTampered.Error(); !strings.Contains(string(got), want) || !strings.Contains(string(got), "-32602") {
+		if want := continuation.ErrTampered.Error(); !strings.Contains(string(got), want) || !strings.Contains(string(got), "-32602") {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/parked"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -50,8 +50,8 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 }
 
 // park begins a call that suspends in its instance when it asks.
-func (r *request) park(ctx context.Context, call catalog.Call, run runs) *parked.Call {
-	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *parked.Call) (_ jsonraw.Object, err error) {
+func (r *request) park(ctx context.Context, call catalog.Call, run runs) *continuation.ParkedCall {
+	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *continuation.ParkedCall) (_ jsonraw.Object, err error) {
 		defer catch(&err)
 		call.Client, call.Journal = p, nil // it is not replayed, so it has no journal
 		return run(ctx, call)

@@ -11,13 +11,10 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
-	"github.com/sallyport-mcp/sallyport/protocol/greeting"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/protocol/parked"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
-	"github.com/sallyport-mcp/sallyport/protocol/session"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
@@ -74,8 +71,8 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 
-	form     era.Form
-	greeting greeting.Server
+	form     envelope.Form
+	greeting greeter
 
 	callPrefix string // random, to distinguish call ids of several processes
 	calls      atomic.Uint64
@@ -83,9 +80,9 @@ type Server struct {
 	views listing.Views
 
 	keys     *sealed.Keys
-	waiting  *resume.Keeper
-	parking  *parked.Lot
-	sessions *session.Book
+	waiting  *continuation.Keeper
+	parking  *continuation.ParkedCalls
+	sessions *envelope.Sessions
 	now      func() time.Time
 
 	tasks     *runner.Runner
@@ -98,17 +95,17 @@ type Server struct {
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: session.NewBook(time.Now)}
+	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: envelope.NewSessions(time.Now)}
 	if o != nil {
 		s.opts = *o
 	}
 	s.defaults()
 	s.log = s.opts.Logger
-	s.form = era.NewForm(greeting.Info(s.opts.Name, s.opts.Version))
-	s.greeting = greeting.Server{Form: s.form, Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
+	s.form = envelope.NewForm(serverInfo(s.opts.Name, s.opts.Version))
+	s.greeting = greeter{Form: s.form, Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
 	s.callPrefix = callPrefix()
-	s.parking = parked.NewLot(s.opts.AskTime)
-	s.waiting = resume.NewKeeper(s.keys, s.opts.Store, s.now)
+	s.parking = continuation.NewParkedCalls(s.opts.AskTime)
+	s.waiting = continuation.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
 		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.form.Meta, Discover: s.greeting.Discover, Logger: s.log,
 	}

@@ -3,7 +3,7 @@ package protocol
 import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -47,6 +47,6 @@ func (r *request) findSession() error {
 // tellSession adds the handle of a session begun by this request.
 func (r *request) tellSession(o *jsonraw.Object) {
 	if r.minted != "" {
-		meta.Set(o, metaSession, jsonraw.AppendString(nil, r.minted))
+		untrusted.SetMeta(o, metaSession, jsonraw.AppendString(nil, r.minted))
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/protocol/session"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // A new session is always fresh: for methods that cannot ask, requestState does not refer to an existing one.
 func TestFindSession_isItsOwn(t *testing.T) {
 	server := &Server{}
-	server.sessions = session.NewBook(time.Now)
+	server.sessions = envelope.NewSessions(time.Now)
 	for _, method := range []string{"completion/complete", "resources/list"} {
 		found := map[string]bool{}
 		for _, who := range []string{"ada", "eve"} {

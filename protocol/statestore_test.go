@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -49,7 +49,7 @@ func stateOf(t *testing.T, answer string) string {
 }
 
 // long is an answer too large for any requestState.
-var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", resume.MaxState) + `"}]}`
+var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", continuation.MaxState) + `"}]}`
 
 // Without a store, a call with too much journal data cannot ask, and continues. With one it waits, and the client's
 // state stays small.
@@ -66,10 +66,10 @@ func TestState_large(t *testing.T) {
 	if len(state) > 4<<10 {
 		t.Errorf("the client keeps %d bytes", len(state))
 	}
-	if got := replica(t, keys, nil)(3, state, `{"roots":[]}`); !strings.Contains(got, resume.ErrElsewhere.Error()) {
+	if got := replica(t, keys, nil)(3, state, `{"roots":[]}`); !strings.Contains(got, continuation.ErrElsewhere.Error()) {
 		t.Errorf("without the store: %.300s", got)
 	}
-	if got := other(3, state, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) || len(got) < resume.MaxState {
+	if got := other(3, state, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) || len(got) < continuation.MaxState {
 		t.Errorf("another process: %.300s", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestState_onceInAStore(t *testing.T) {
 	one, other := replica(t, keys, kept), replica(t, keys, kept)
 	state := stateOf(t, one(1, "", ""))
 	next := stateOf(t, one(2, state, `{"roots":[]}`))
-	if got := other(2, state, `{"roots":[]}`); !strings.Contains(got, resume.ErrUsed.Error()) {
+	if got := other(2, state, `{"roots":[]}`); !strings.Contains(got, continuation.ErrUsed.Error()) {
 		t.Errorf("used twice: %.300s", got)
 	}
 	if got := one(4, state, `{"roots":[]}`); stateOf(t, got) != next {

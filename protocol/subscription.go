@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/subscription"
+	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -19,7 +19,7 @@ const listenMethod = "subscriptions/listen"
 // listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
 // the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	wants, honoured, err := subscription.Read(jsonraw.Get(r.params, "notifications"), r.server.hasResource)
+	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.params, "notifications"), r.server.hasResource)
 	if err != nil {
 		return nil, err
 	}

@@ -9,23 +9,22 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/greeting"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // requiresTasks is the capability required for tasks.
-const requiresTasks = `{"extensions":{"` + greeting.Tasks + `":{}}}`
+const requiresTasks = `{"extensions":{"` + Tasks + `":{}}}`
 
 // declaresTasks reports whether the client of this request supports tasks.
 func (r *request) declaresTasks() bool {
-	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", greeting.Tasks))
+	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", Tasks))
 }
 
 func missingTasks() *jsonrpc.Error {
 	data := json.RawMessage(`{"requiredCapabilities":` + requiresTasks + `}`)
-	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + greeting.Tasks, Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + Tasks, Data: data}
 }
 
 // asTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool

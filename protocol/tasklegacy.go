@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
@@ -32,7 +32,7 @@ const (
 )
 
 // knowsTasks reports whether the legacy session has tasks.
-func (r *request) knowsTasks() bool { return r.conn.session() == era.V20251125 }
+func (r *request) knowsTasks() bool { return r.conn.session() == envelope.V20251125 }
 
 // legacyTasks returns the tasks capability of 2025-11-25. Anonymous callers get no tasks/list, which would show the
 // tasks of others.
@@ -68,7 +68,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support str
 		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
 	params.Delete("task")
-	meta.Set(&params, era.MetaCapabilities, r.declared().Object())
+	untrusted.SetMeta(&params, envelope.MetaCapabilities, r.declared().Object())
 	r.session = r.conn.opts.Session
 	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl, func(id string) { r.conn.watchTask(ctx, id) })
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
 		o.Delete("structuredContent") // this revision allows only objects
 	}
 	meta, _ := jsonraw.ParseObject(o.Get("_meta"))
-	meta.Delete(era.MetaServerInfo)
+	meta.Delete(envelope.MetaServerInfo)
 	meta.Set(relatedTask, relation(t))
 	o.Set("_meta", meta.Append(nil))
 	return r.prepared(jsonraw.OneLine(o.Append(nil))), nil
@@ -201,7 +201,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 	for _, key := range keys {
 		method, _ := jsonraw.String(jsonraw.Get(t.Requests[key], "method"))
 		params, _ := jsonraw.ParseObject(jsonraw.Get(t.Requests[key], "params"))
-		meta.Set(&params, relatedTask, relation(t))
+		untrusted.SetMeta(&params, relatedTask, relation(t))
 		w, err := r.conn.desk.Send(method, params.Append(nil), r.stream.Tell)
 		if err != nil {
 			return err

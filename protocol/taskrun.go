@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
@@ -65,7 +65,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	defer s.forget(c)
 	r := &request{
 		conn: c, server: s, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
-		modern: true, task: t, capabilities: jsonraw.Get(params, "_meta", era.MetaCapabilities),
+		modern: true, task: t, capabilities: jsonraw.Get(params, "_meta", envelope.MetaCapabilities),
 		stop: func() {},
 	}
 	r.stream.Token, r.stream.Send = jsonraw.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }

@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/resume"
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
+	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
@@ -49,7 +49,7 @@ func newTaskHost(t *testing.T, keys *sealed.Keys, kept *store.Store, now func() 
 	s := NewServer(catalog, &Options{Keys: keys})
 	s.tasks.Close()
 	s.opts.Store, s.now = kept, now
-	s.waiting = resume.NewKeeper(s.keys, kept, now)
+	s.waiting = continuation.NewKeeper(s.keys, kept, now)
 	s.tasks = s.newTasks()
 	s.tasks.Start()
 	return &taskHost{t: t, server: s}

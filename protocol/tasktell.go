@@ -8,7 +8,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
-	"github.com/sallyport-mcp/sallyport/protocol/subscription"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
@@ -22,8 +21,8 @@ func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids 
 		return nil, missingTasks()
 	}
 	raw, err := jsonraw.Elements(list)
-	if err != nil || len(raw) > subscription.MaxTopics {
-		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", subscription.MaxTopics)
+	if err != nil || len(raw) > notify.MaxTopics {
+		return nil, jsonrpc.InvalidParams("params.notifications.taskIds must be an array of at most %d tasks", notify.MaxTopics)
 	}
 	for _, element := range raw {
 		id, ok := jsonraw.String(element)
@@ -42,7 +41,7 @@ func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids 
 }
 
 // watchTasks sends task updates to a subscription until stop is called.
-func (r *request) watchTasks(ctx context.Context, s *subscription.Subscription, ids []string) (stop func(), err error) {
+func (r *request) watchTasks(ctx context.Context, s *notify.Subscription, ids []string) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
 		for _, f := range stops {

@@ -7,11 +7,10 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
-	"github.com/sallyport-mcp/sallyport/protocol/failure"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/protocol/wish"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -56,7 +55,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 }
 
 // serveTool calls a tool, at most once if the call has an idempotency key.
-func (r *request) serveTool(ctx context.Context, t *catalog.Tool, call catalog.Call, w wish.Wishes) (jsonraw.Object, error) {
+func (r *request) serveTool(ctx context.Context, t *catalog.Tool, call catalog.Call, w envelope.Wishes) (jsonraw.Object, error) {
 	call.DryRun = w.DryRun
 	run := func() (jsonraw.Object, error) {
 		return r.serve(ctx, t, call, func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) { return runTool(ctx, t, call) })
@@ -79,21 +78,21 @@ func (r *request) noTool(name string) error {
 }
 
 // lower returns the smaller of the operator's and the client's limits. 0 means no limit.
-func lower(operator, client int) answer.Bound {
+func lower(operator, client int) result.Bound {
 	if operator == 0 || client != 0 && client < operator {
-		return answer.Bound{Bytes: client, By: wish.MaxBytes}
+		return result.Bound{Bytes: client, By: envelope.MaxBytes}
 	}
-	return answer.Bound{Bytes: operator, By: "limits.output"}
+	return result.Bound{Bytes: operator, By: "limits.output"}
 }
 
 // runTool runs the tool. Its answer is checked and cleaned before its writes are committed.
 func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (o jsonraw.Object, err error) {
 	call.Check = func(raw json.RawMessage) (v catalog.Verdict, err error) {
-		var done answer.Cleaning
-		if o, done, err = answer.Tool(raw, t); err != nil {
+		var done result.Cleaning
+		if o, done, err = result.Tool(raw, t); err != nil {
 			return v, err
 		}
-		return catalog.Verdict{Failed: answer.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
+		return catalog.Verdict{Failed: result.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
 	}
 	_, err = t.Call(ctx, call)
 	return o, err
@@ -127,24 +126,24 @@ func checkArguments(v *listing.View, t *catalog.Tool, args json.RawMessage) erro
 // finishTool completes a checked result. It adds structured content as text for clients that may not support it,
 // and the denied effects of a failed call.
 func (r *request) finishTool(o *jsonraw.Object) {
-	answer.Readable(o, !r.modern)
-	if !answer.Failed(*o) {
+	result.Readable(o, !r.modern)
+	if !result.Failed(*o) {
 		return
 	}
 	hints := r.hinted()
-	if refused := hints.Block(answer.Said(*o)); refused != nil {
-		answer.Add(o, refused)
+	if refused := hints.Block(result.Said(*o)); refused != nil {
+		result.Add(o, refused)
 	}
 	if f := hints.Own(); f != nil {
-		meta.Set(o, failure.Meta, f.Data(r.call))
+		untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.call))
 	}
 }
 
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
-func (r *request) wishes() (wish.Wishes, error) {
-	w, err := wish.Read(r.params)
+func (r *request) wishes() (envelope.Wishes, error) {
+	w, err := envelope.ReadWishes(r.params)
 	if err == nil && w.Once != "" && (r.server.opts.Store == nil || r.conn.opts.Principal == anonymous) {
-		err = jsonrpc.InvalidParams("%s needs a caller with a name", wish.Once)
+		err = jsonrpc.InvalidParams("%s needs a caller with a name", envelope.Once)
 	}
 	return w, err
 }

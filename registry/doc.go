@@ -20,6 +20,4 @@
 // Package catalog decides which plugin publishes which entry. Below are packages that do not depend on it: folder
 // selects the files to read, module describes and compiles their contents, manifest parses the offered entries, and
 // names derives their names.
-//
-// This package is internal to Sallyport and may change.
 package registry

@@ -18,7 +18,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -122,7 +121,7 @@ func TestChange_Updated(t *testing.T) {
 	}
 	addPlugin()
 	told := make(chan catalog.Change, 8)
-	time.Sleep(2 * notify.Delay) // changes of the start are delivered
+	time.Sleep(2 * catalog.NotifyDelay) // changes of the start are delivered
 	defer r.Watch(func(c catalog.Change) { told <- c })()
 	reader, _ := r.Snapshot().Resource("a://x")
 	if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {

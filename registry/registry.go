@@ -19,7 +19,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/notify"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -71,7 +70,7 @@ type Registry struct {
 	cache   *cache.Cache
 	buffers fileid.Buffers
 	shown   atomic.Pointer[shown]
-	notes   *notify.Notifier
+	notes   *catalog.Notifier
 
 	stop   context.Context // done when the registry closes: ends loading
 	cancel context.CancelFunc
@@ -139,7 +138,7 @@ func newRegistry(o Options) (*Registry, error) {
 		}
 	}
 	r := &Registry{
-		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: notify.New(),
+		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: catalog.NewNotifier(),
 		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
 		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay, began: time.Now(), firstList: firstList,
 	}

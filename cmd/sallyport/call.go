@@ -19,7 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -161,7 +161,7 @@ func callParams(tool, arguments string, asks bool) json.RawMessage {
 		can = `{"elicitation":{"form":{}}}`
 	}
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
-		jsonraw.AppendString(nil, tool), arguments, era.Versions()[0])
+		jsonraw.AppendString(nil, tool), arguments, envelope.Versions()[0])
 	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
 }
 

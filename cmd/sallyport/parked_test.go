@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
 // A plugin with state waits in its instance for an answer: it is not run again, with any memory content, and only the

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
 // keyFile creates a file with a new key.

@@ -18,6 +18,4 @@
 // The grammar is that of RFC 8259 with two limits: text must be valid UTF-8, and containers nest at most MaxDepth
 // deep. Escapes of unpaired surrogates ("\ud800") are kept in raw values, as encoding/json does; decoding them
 // gives U+FFFD.
-//
-// This package is internal to Sallyport and may change.
 package jsonraw

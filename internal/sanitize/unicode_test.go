@@ -83,7 +83,7 @@ func TestTables(t *testing.T) {
 
 func tables(t testing.TB, d *unicodeData) []byte {
 	var b bytes.Buffer
-	b.WriteString("package clean\n\n// The tables are written by TestTables of testdata/unicode/data.txt, Unicode 15.0.\n\n")
+	b.WriteString("package sanitize\n\n// The tables are written by TestTables of testdata/unicode/data.txt, Unicode 15.0.\n\n")
 	before := func(kinds string) func(rune) bool {
 		return func(r rune) bool { return d.joining[r] != 0 && strings.IndexByte(kinds, d.joining[r]) >= 0 }
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 )
 
 const (
@@ -85,7 +85,7 @@ func (c *Claim) end(ctx context.Context, call *Call, o jsonraw.Object, err error
 	switch {
 	case suspended && err == nil:
 		failure = c.write()
-	case (err != nil || answer.Failed(o)) && len(c.state.Intents) == 0:
+	case (err != nil || result.Failed(o)) && len(c.state.Intents) == 0:
 		failure = c.store.Remove(context.WithoutCancel(ctx), store.Reply, c.record.ID)
 	default:
 		c.answer(call, o, err)

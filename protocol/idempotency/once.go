@@ -11,8 +11,6 @@
 // holds its key until its end, in any process.
 //
 // Records are in a store, so that all processes sharing it agree.
-//
-// This package is internal to Sallyport and may change.
 package idempotency
 
 import (
@@ -30,7 +28,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -253,7 +251,7 @@ func (k *Keeper) repeated(ctx context.Context, c *Call, s *state, r *store.Recor
 	}
 	o, err := jsonraw.ParseObject(s.Said)
 	if err == nil && (c.Task == "" || r.Label != c.Task) { // otherwise the task was killed after its own answer was stored
-		meta.Set(&o, "dev.sallyport/repeated", json.RawMessage("true"))
+		untrusted.SetMeta(&o, "dev.sallyport/repeated", json.RawMessage("true"))
 	}
 	return o, err
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -105,7 +105,7 @@ func (c Abilities) Fit(q runtime.Question, version string) json.RawMessage {
 	if q.Method == "sampling/createMessage" && !c.context {
 		o.Delete("includeContext")
 	}
-	if q.Method == "elicitation/create" && version != "" && version < era.V20251125 {
+	if q.Method == "elicitation/create" && version != "" && version < envelope.V20251125 {
 		o.Delete("mode") // older versions have no mode
 		if form := o.Get("requestedSchema"); form != nil {
 			o.Set("requestedSchema", fitForm(form))

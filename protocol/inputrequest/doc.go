@@ -8,6 +8,4 @@
 //
 // A modern client receives the questions in the result of its request. A legacy client receives one request per
 // question, tracked by the Desk of its connection.
-//
-// This package is internal to Sallyport and may change.
 package inputrequest

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // olderForms reports whether forms of a legacy version lack multi-select lists and titled choices.
-func olderForms(version string) bool { return version != "" && version < era.V20251125 }
+func olderForms(version string) bool { return version != "" && version < envelope.V20251125 }
 
 // fitForm converts a form for older versions: a multi-select list becomes comma-separated text, and titled choices
 // become an enum with enumNames.

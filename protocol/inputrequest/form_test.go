@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -19,7 +19,7 @@ func TestFit_forms(t *testing.T) {
 		`"b":{"type":"string","description":"Which? Any of these, with commas between them: p, q"},` +
 		`"c":{"type":"string","enum":["1","2"],"enumNames":["One","2"]},"d":{"type":"string","enum":["k"]},"e":{"type":"boolean"}}}}`
 	q := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(asked)}
-	for version, want := range map[string]string{"": asked, era.V20251125: asked, era.V20250618: older} {
+	for version, want := range map[string]string{"": asked, envelope.V20251125: asked, envelope.V20250618: older} {
 		if got := string(Abilities{form: true}.Fit(q, version)); got != want {
 			t.Errorf("%s gets\n%s, want\n%s", version, got, want)
 		}
@@ -31,10 +31,10 @@ func TestFit_forms(t *testing.T) {
 		`{"action":"decline"}`: `{"action":"decline"}`,
 		`null`:                 `null`,
 	} {
-		if got := string(Restore(q.Params, json.RawMessage(answer), era.V20250618)); got != want {
+		if got := string(Restore(q.Params, json.RawMessage(answer), envelope.V20250618)); got != want {
 			t.Errorf("%s becomes %s", answer, got)
 		}
-		if got := string(Restore(q.Params, json.RawMessage(answer), era.V20251125)); got != answer {
+		if got := string(Restore(q.Params, json.RawMessage(answer), envelope.V20251125)); got != answer {
 			t.Errorf("a newer answer becomes %s", got)
 		}
 	}

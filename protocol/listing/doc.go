@@ -4,6 +4,4 @@
 //
 // A View is immutable. The first request after a catalog change builds a new one, and concurrent requests wait
 // for it.
-//
-// This package is internal to Sallyport and may change.
 package listing

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // List is one list of the catalog as rendered result pages, for both eras.
@@ -45,7 +45,7 @@ func (o *Options) list(key string, e entries) List {
 
 func (o *Options) modernPage(p jsonraw.Object) json.RawMessage {
 	p.Set("resultType", json.RawMessage(`"complete"`))
-	era.Cacheable(&p, o.TTL)
+	envelope.Cacheable(&p, o.TTL)
 	p.Set("_meta", o.Meta)
 	return p.Append(nil)
 }

@@ -5,10 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/internal/apps"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
-	"github.com/sallyport-mcp/sallyport/internal/paramheader"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
@@ -25,7 +23,7 @@ type View struct {
 	Index *search.Index
 
 	free    map[*catalog.Tool]bool
-	headers map[string][]paramheader.Param
+	headers map[string][]untrusted.HeaderParam
 }
 
 // Free reports whether a tool accepts any arguments object, so that validation can be skipped.
@@ -33,10 +31,10 @@ func (v *View) Free(t *catalog.Tool) bool { return v.free[t] }
 
 // Headers returns the arguments of the tool with that public name that are repeated in HTTP headers, in schema
 // order, or nil if there are none or no such tool. The caller must not modify the slice.
-func (v *View) Headers(tool string) []paramheader.Param { return v.headers[tool] }
+func (v *View) Headers(tool string) []untrusted.HeaderParam { return v.headers[tool] }
 
 func (o *Options) view(snap *catalog.Snapshot) *View {
-	v := &View{Snapshot: snap, free: map[*catalog.Tool]bool{}, headers: map[string][]paramheader.Param{}}
+	v := &View{Snapshot: snap, free: map[*catalog.Tool]bool{}, headers: map[string][]untrusted.HeaderParam{}}
 	var tools, resources, templates, prompts, skills entries
 	for _, t := range snap.Tools {
 		if !o.Search {
@@ -73,7 +71,7 @@ func (o *Options) view(snap *catalog.Snapshot) *View {
 	return v
 }
 
-func hasPage(t *catalog.Tool) bool { return apps.HasPage(t.Definition) }
+func hasPage(t *catalog.Tool) bool { return untrusted.HasUIPage(t.Definition) }
 
 // learn caches the metadata that calls of a tool need.
 func (v *View) learn(t *catalog.Tool) {
@@ -81,7 +79,7 @@ func (v *View) learn(t *catalog.Tool) {
 	if anyObject(input) {
 		v.free[t] = true
 	}
-	if h, err := paramheader.Find(input); err == nil && len(h) > 0 { // the catalog has only valid ones
+	if h, err := untrusted.FindHeaderParams(input); err == nil && len(h) > 0 { // the catalog has only valid ones
 		v.headers[t.Name] = h
 	}
 }
@@ -121,7 +119,7 @@ func (e *entries) add(log *slog.Logger, name string, definition json.RawMessage,
 		log.Error("definition left out of its list", "name", name, "error", err)
 		return
 	}
-	meta.Strip(&o)
+	untrusted.StripMeta(&o)
 	e.modern = append(e.modern, jsonraw.OneLine(o.Append(nil)))
 	e.legacy = append(e.legacy, jsonraw.OneLine(older(o).Append(nil)))
 }

@@ -4,6 +4,4 @@
 //
 // Progress over the rate limit is held back, and the newest is sent at the end. Log messages over the limit are
 // dropped. Nothing is sent after the result or a cancellation.
-//
-// This package is internal to Sallyport and may change.
 package notify

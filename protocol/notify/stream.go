@@ -10,8 +10,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 )
 
 // maxNotification is the maximum size of one plugin message, in bytes.
@@ -51,7 +51,7 @@ func (s *Stream) Progress(params json.RawMessage) {
 	}
 	o.Set("progressToken", s.Token)
 	sanitize.Members(&o, "message")
-	meta.Strip(&o)
+	untrusted.StripMeta(&o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.started && value <= s.progress {
@@ -81,7 +81,7 @@ func (s *Stream) Message(params json.RawMessage, least Level) {
 		o.Delete("logger")
 	}
 	sanitize.Members(&o, "logger", "data")
-	meta.Strip(&o)
+	untrusted.StripMeta(&o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bucket.take(time.Now()) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/answer"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -88,7 +88,7 @@ func (x *Index) Answer(arguments json.RawMessage) (jsonraw.Object, error) {
 	}
 	found := x.find(query, limit)
 	return jsonraw.Object{
-		{Key: "content", Value: answer.Content(answer.Text(string(found)))},
+		{Key: "content", Value: result.Content(result.Text(string(found)))},
 		{Key: "structuredContent", Value: found},
 	}, nil
 }

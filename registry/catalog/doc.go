@@ -16,6 +16,4 @@
 //
 // Calls are executed by the plugin's Server. This package maps public names to the plugin's local names and leaves the
 // rest of a request unchanged.
-//
-// This package is internal to Sallyport and may change.
 package catalog

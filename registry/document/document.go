@@ -1,6 +1,4 @@
 // Package document loads plugins without code: a prompt in a text file, a skill in an archive.
-//
-// This package is internal to Sallyport and may change.
 package document
 
 import (

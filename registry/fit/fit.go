@@ -1,7 +1,5 @@
 // Package fit relates a plugin's manifest to the grant language: it lists the arguments that grants may bind, and
 // converts wants to grant lines.
-//
-// This package is internal to Sallyport and may change.
 package fit
 
 import (

@@ -1,6 +1,4 @@
 // Package inspect describes a plugin file without loading it into a registry.
-//
-// This package is internal to Sallyport and may change.
 package inspect
 
 import (

@@ -21,6 +21,4 @@
 //
 // Several processes can share one file: each update reads it, makes its change and replaces the whole file, under a
 // lock of the operating system. An unreadable file is an error and is never overwritten.
-//
-// This package is internal to Sallyport and may change.
 package lock

@@ -8,9 +8,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
-	"github.com/sallyport-mcp/sallyport/internal/paramheader"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
-	"github.com/sallyport-mcp/sallyport/internal/secretword"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
@@ -125,12 +124,12 @@ func checkTool(c *check) {
 	if c.bad {
 		return // the schema may be too deep to walk
 	}
-	headers, err := paramheader.Find(input)
+	headers, err := untrusted.FindHeaderParams(input)
 	if err != nil {
 		c.refuse("inputSchema: %v", err)
 	}
 	for _, h := range headers {
-		if name := strings.Join(h.Path, "."); secretword.In(name) || secretword.In(h.Header) {
+		if name := strings.Join(h.Path, "."); untrusted.NamesSecret(name) || untrusted.NamesSecret(h.Header) {
 			c.warn("argument %q looks like a secret, and x-mcp-header has it repeated in a header, which proxies log", name)
 		}
 	}

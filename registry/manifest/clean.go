@@ -1,12 +1,10 @@
 package manifest
 
 import (
-	"github.com/sallyport-mcp/sallyport/internal/apps"
-	"github.com/sallyport-mcp/sallyport/internal/icon"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
-	"github.com/sallyport-mcp/sallyport/internal/meta"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
+	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 )
 
 // cleanTexts removes invisible characters from all texts of a definition. If that would change a name or a value that
@@ -51,13 +49,13 @@ func (c *check) cleanMeta() {
 	}
 	kept := all[:0]
 	for _, m := range all {
-		if meta.Reserved(m.Key) {
+		if untrusted.ReservedKey(m.Key) {
 			c.warn("_meta key %q is reserved and was taken out", m.Key)
 			continue
 		}
 		kept = append(kept, m)
 	}
-	confined, cut := apps.Confine(kept.Append(nil))
+	confined, cut := untrusted.ConfineUI(kept.Append(nil))
 	if cut {
 		c.warn("what _meta.ui wants of the client (csp, permissions, domain) was taken out")
 	}
@@ -70,10 +68,10 @@ func (c *check) cleanIcons() {
 	if raw == nil {
 		return
 	}
-	kept, removed := icon.Keep(raw, icon.Safe)
+	kept, removed := untrusted.KeepIcons(raw, untrusted.SafeIcon)
 	switch {
-	case removed > 0 && kept == nil && (len(raw) == 0 || raw[0] != '[' || removed > icon.Most):
-		c.warn("icons is not an array of at most %d and was taken out", icon.Most)
+	case removed > 0 && kept == nil && (len(raw) == 0 || raw[0] != '[' || removed > untrusted.MaxIcons):
+		c.warn("icons is not an array of at most %d and was taken out", untrusted.MaxIcons)
 	case removed > 0:
 		c.warn("an icon is neither https: nor an image in data: and was taken out")
 	}

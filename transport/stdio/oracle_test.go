@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/transporttest"
@@ -60,7 +60,7 @@ func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 
 // TestOfficialClient runs the official SDK's client with every protocol version that it supports.
 func TestOfficialClient(t *testing.T) {
-	for _, version := range era.Versions() {
+	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) {
 			srv, r, p := realServer(t)
 			inR, inW := io.Pipe()
@@ -120,7 +120,7 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 	if err := <-p.left; err != context.Canceled {
 		t.Errorf("the call ended with %v", err)
 	}
-	if version == era.Versions()[0] {
+	if version == envelope.Versions()[0] {
 		return // changes are reported by subscriptions/listen
 	}
 	if err := r.AddGo("more", []byte(manifest), p.serve); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // fake is a protocol server controlled by the tests.
@@ -103,7 +103,7 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 	c.running.Add(1)
 	c.mu.Unlock()
 	defer c.running.Done()
-	r := protocol.Response{Modern: era.IsModern(m)}
+	r := protocol.Response{Modern: envelope.IsModern(m)}
 	if !m.IsRequest() {
 		return r
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
@@ -68,7 +68,7 @@ func newHandler(srv server, o *Options) *Handler {
 		local:     o.Local(),
 		addresses: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst), principals: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst),
 		sessions:    newSessions(o.Sessions, o.SessionIdle),
-		versions:    newVersions(era.Versions()),
+		versions:    newVersions(envelope.Versions()),
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
 	if o.socket() != "" {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // Endpoints of the transport of 2024-11-05, with Options.LegacySSE: one stream for all server messages, and an
@@ -69,7 +69,7 @@ func (x *exchange) message() *refusal {
 		x.h.sessions.release(s)
 		return malformed(m.ID, err)
 	}
-	if era.IsModern(&m) {
+	if envelope.IsModern(&m) {
 		x.h.sessions.release(s)
 		return refuse(http.StatusBadRequest, "this endpoint is for clients of older versions: post to %s", x.h.options.Path)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 const versionHeader = "Mcp-Protocol-Version"
 
 // firstModern is the first revision without sessions. Revisions are dates, and later ones sort after.
-const firstModern = era.V20260728
+const firstModern = envelope.V20260728
 
 // versions are the protocol revisions that are served.
 type versions struct {
@@ -42,7 +42,7 @@ func (v *versions) unsupported(requested string) *refusal {
 // modern determines the revision of one message: from its own _meta, or else from its header.
 func (x *exchange) modern(m *jsonrpc.Message) bool {
 	version := x.r.Header.Get(versionHeader)
-	return era.IsModern(m) || version >= firstModern && x.h.versions.served(version)
+	return envelope.IsModern(m) || version >= firstModern && x.h.versions.served(version)
 }
 
 func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
@@ -126,7 +126,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	if f != nil {
 		return f
 	}
-	raw := jsonraw.Get(m.Params, "_meta", era.MetaVersion)
+	raw := jsonraw.Get(m.Params, "_meta", envelope.MetaVersion)
 	if raw == nil && m.IsNotification() {
 		return nil // only the header made it modern
 	}
@@ -135,7 +135,7 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 	case header == nil:
 		return mismatch("the MCP-Protocol-Version header is missing")
 	case !ok:
-		return invalidParams("params._meta needs %q, a string", era.MetaVersion)
+		return invalidParams("params._meta needs %q, a string", envelope.MetaVersion)
 	case *header != version:
 		return mismatch("the MCP-Protocol-Version header says %q, the body %q", clip(*header), clip(version))
 	case version < firstModern || !x.h.versions.served(version):
@@ -146,9 +146,9 @@ func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
 
 // checkCapabilities runs here because it precedes the checks of other headers. The protocol defines its meaning.
 func checkCapabilities(m *jsonrpc.Message) *refusal {
-	raw := jsonraw.Get(m.Params, "_meta", era.MetaCapabilities)
+	raw := jsonraw.Get(m.Params, "_meta", envelope.MetaCapabilities)
 	if m.IsRequest() && !jsonraw.IsObject(raw) {
-		return invalidParams("params._meta needs %q, an object", era.MetaCapabilities)
+		return invalidParams("params._meta needs %q, an object", envelope.MetaCapabilities)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/era"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/transporttest"
 )
@@ -88,7 +88,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestOfficialClient runs the official SDK's client with every protocol version that it supports.
 func TestOfficialClient(t *testing.T) {
 	s, p := realSite(t, &Options{Tokens: tokens{"secret": "ci"}})
-	for _, version := range era.Versions() {
+	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) { officialClient(t, s.url, version, p) })
 	}
 	http.DefaultClient.CloseIdleConnections()

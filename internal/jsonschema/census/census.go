@@ -4,8 +4,6 @@
 //	c, err := census.Take(raw) // "/properties/a: external reference \"https://…\" is not loaded"
 //
 // Schemas are untrusted. One that passes is safe for a library that trusts its input, but may still be invalid.
-//
-// This package is internal to Sallyport and may change.
 package census
 
 import (

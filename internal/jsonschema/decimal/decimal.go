@@ -2,8 +2,6 @@
 // 1e999999999 costs no memory.
 //
 //	decimal.Parse([]byte("1.50")).Cmp(decimal.Parse([]byte("15e-1"))) // 0
-//
-// This package is internal to Sallyport and may change.
 package decimal
 
 import (

@@ -6,8 +6,6 @@
 //
 // A library parses the patterns and their character classes. Its syntax tree is compiled to a program, run with an
 // explicit backtracking stack. The result is only whether there is a match.
-//
-// This package is internal to Sallyport and may change.
 package regex
 
 import "errors"

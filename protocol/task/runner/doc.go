@@ -6,6 +6,4 @@
 //
 // An orphan is resumed from its journal (see Journal) by the first process with the same store that finds it. A
 // kept task, which has plugin state in its instance, is lost with its process.
-//
-// This package is internal to Sallyport and may change.
 package runner

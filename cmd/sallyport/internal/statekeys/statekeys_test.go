@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
-	"github.com/sallyport-mcp/sallyport/protocol/sealed"
+	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
 func TestOwn(t *testing.T) {

@@ -1,0 +1,4 @@
+package untrusted
+
+// Alike returns the letters that look like a Latin letter.
+func Alike(letter rune) string { return alike[letter] }

@@ -1,0 +1,79 @@
+package envelope
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+)
+
+func TestIsModern(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`:  "modern 2026-07-28",
+		`{"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}}`: "modern 2026-07-28",
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`:  "modern 2025-11-25",
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":null}}`:          "modern ",
+		`{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}`:         "",
+		`{"_meta":[]}`: "",
+		`{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`: "",
+		`{}`: "",
+		`[]`: "",
+	} {
+		m := jsonrpc.Message{Params: json.RawMessage(params)}
+		got := ""
+		if IsModern(&m) {
+			version, _ := jsonraw.String(ReadEnvelope(m.Params).version)
+			got = "modern " + version
+		}
+		if got != want {
+			t.Errorf("%s: %q", params, got)
+		}
+		if ReadEnvelope(m.Params).Modern != IsModern(&m) {
+			t.Errorf("%s: two readers disagree", params)
+		}
+	}
+}
+
+// All readers take the first of duplicate keys.
+func TestEnvelope_Duplicates(t *testing.T) {
+	e := ReadEnvelope(json.RawMessage(`{"_meta":{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}}`))
+	if string(e.Token) != "1" || string(e.version) != `"a"` {
+		t.Errorf("%s, %s", e.Token, e.version)
+	}
+}
+
+func TestNegotiate(t *testing.T) {
+	for requested, want := range map[string]string{
+		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
+		"2026-07-28": "2025-11-25", "2024-10-07": "2025-11-25", "": "2025-11-25",
+	} {
+		if got := Negotiate(requested); got != want {
+			t.Errorf("%q: %s", requested, got)
+		}
+	}
+}
+
+// The caller may modify the slice.
+func TestVersions(t *testing.T) {
+	first := Versions()
+	if !slices.IsSortedFunc(first, func(a, b string) int { return strings.Compare(b, a) }) || len(first) != 5 {
+		t.Errorf("%v", first)
+	}
+	first[0] = ""
+	if Versions()[0] != V20260728 {
+		t.Error("the slice is shared")
+	}
+}
+
+func TestFreshFor(t *testing.T) {
+	for ttl, want := range map[string]string{
+		"": "0", "0": "0", "5000": "5000", "-1": "0", "1.5": "0", "1e3": "0", `"5"`: "0", "null": "0", "9999999999": "0",
+	} {
+		if got := freshFor(json.RawMessage(ttl)); string(got) != want {
+			t.Errorf("%s: %s", ttl, got)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package protocol
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
+)
+
+// Capabilities depend on the client's version and on the server's entries.
+func TestServer(t *testing.T) {
+	s := greeter{Form: envelope.NewForm(serverInfo("n", "1")), TTL: time.Second}
+	tasks := json.RawMessage(`{"cancel":{}}`)
+	for _, test := range []struct {
+		answer json.RawMessage
+		path   []string
+		want   string
+	}{
+		{s.Initialize(envelope.V20251125, true, tasks), []string{"capabilities", "tasks"}, `{"cancel":{}}`},
+		{s.Initialize(envelope.V20250618, true, tasks), []string{"capabilities", "tasks"}, ``},
+		{s.Initialize(envelope.V20250618, true, tasks), []string{"capabilities", "resources"}, `{"listChanged":true,"subscribe":true}`},
+		{s.Initialize(envelope.V20250618, false, tasks), []string{"capabilities", "tools"}, `{"listChanged":false}`},
+		{s.Initialize(envelope.V20250618, false, tasks), []string{"serverInfo"}, `{"name":"n","version":"1"}`},
+		{s.Initialize(envelope.V20250618, false, tasks), []string{"instructions"}, ``},
+		{s.Discover(false, false), []string{"capabilities", "extensions"}, `{"io.modelcontextprotocol/tasks":{}}`},
+		{s.Discover(true, true), []string{"capabilities", "extensions", Skills}, `{"directoryRead":true}`},
+		{s.Discover(true, true), []string{"capabilities", "extensions", "io.modelcontextprotocol/ui"}, `{}`},
+		{s.Discover(true, true), []string{"ttlMs"}, `1000`},
+		{s.Discover(true, true), []string{"_meta", envelope.MetaServerInfo}, `{"name":"n","version":"1"}`},
+		{(&greeter{Instructions: "do"}).Discover(true, true), []string{"instructions"}, `"do"`},
+	} {
+		if err := jsonraw.Valid(test.answer); err != nil {
+			t.Fatalf("%s: %v", test.answer, err)
+		}
+		if got := string(jsonraw.Get(test.answer, test.path...)); got != test.want {
+			t.Errorf("%s of %s: %s", test.path, test.answer, got)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package notify
+
+import (
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// maxListens is the maximum number of open subscriptions/listen per client. Each counts as a request in flight.
+const maxListens = 32
+
+// Subscriptions is the subscriptions of one client. The zero value is empty. It is safe for concurrent use.
+type Subscriptions struct {
+	mu      sync.Mutex
+	open    map[*Subscription]struct{}
+	ended   bool            // no new subscriptions
+	session map[string]bool // URIs of the legacy session
+}
+
+// Open opens a subscription. The caller must call Drop.
+func (s *Subscriptions) Open(wants Topics) (*Subscription, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the connection is closing"}
+	case len(s.open) >= maxListens:
+		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many subscriptions are open"}
+	}
+	if s.open == nil {
+		s.open = map[*Subscription]struct{}{}
+	}
+	one := newSubscription(wants)
+	s.open[one] = struct{}{}
+	return one, nil
+}
+
+// Drop closes a subscription of Open.
+func (s *Subscriptions) Drop(one *Subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, one)
+}
+
+// End ends all subscriptions and refuses new ones.
+func (s *Subscriptions) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.ended = true
+	for one := range s.open {
+		close(one.ended)
+	}
+}
+
+// Tell reports a change to all subscriptions and returns the part for the legacy session. owner returns the plugin
+// of a resource.
+func (s *Subscriptions) Tell(c catalog.Change, owner func(uri string) string) (session Topics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for one := range s.open {
+		one.tell(c, owner)
+	}
+	all := Topics{tools: true, prompts: true, resources: true, uris: s.session}
+	return all.in(c, owner)
+}
+
+// Subscribe subscribes the legacy session to a resource.
+func (s *Subscriptions) Subscribe(uri string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.session) >= MaxTopics && !s.session[uri] {
+		return &runtime.EndError{Kind: runtime.KindLimit, Message: "too many resources are subscribed to"}
+	}
+	if s.session == nil {
+		s.session = map[string]bool{}
+	}
+	s.session[uri] = true
+	return nil
+}
+
+// Unsubscribe ends a subscription of the legacy session. An unknown one is ignored.
+func (s *Subscriptions) Unsubscribe(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.session, uri)
+}
+
+// Forget removes the subscriptions of the legacy session, for a new initialize.
+func (s *Subscriptions) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = nil
+}

@@ -1,0 +1,75 @@
+package result
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+func TestGuestCode(t *testing.T) {
+	for code, want := range map[int]int{
+		0: 0, 7: 7, -31999: -31999, -32769: -32769, -32602: -32602, -32603: -32603,
+		-32700: -32603, -32600: -32603, -32601: -32603,
+		-32000: -32603, -32002: -32603, -32020: -32603, -32021: -32603, -32042: -32603, -32099: -32603, -32768: -32603,
+	} {
+		if got := GuestCode(code); got != want {
+			t.Errorf("%d: %d", code, got)
+		}
+	}
+}
+
+func TestHints_threeLines(t *testing.T) {
+	var h Hints
+	for _, m := range []string{"one\nline", "two\nlines", "two\nlines", "three\n\n\nlines"} {
+		h.Denied(&runtime.AskError{Message: m, Hint: "net: a\nb\nc"})
+	}
+	var block struct{ Text string }
+	if err := json.Unmarshal(h.Block(""), &block); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call: sallyport learn PLUGIN lists the lines that it needs"}
+	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
+		t.Errorf("a sentence is said twice: %s", got)
+	}
+}
+
+// The hint for a form says how to answer it, not how to allow it.
+func TestHints_form(t *testing.T) {
+	var h Hints
+	h.Denied(&runtime.AskError{Message: "one", Hint: "sallyport answer X"})
+	if got, want := h.Behind("no"), "no; to answer it, with its fields as FIELD=VALUE behind: sallyport answer X"; got != want {
+		t.Error(got)
+	}
+	if got := string(h.Block("")); strings.Contains(got, "to allow it") || !strings.Contains(got, "FIELD=VALUE behind: sallyport answer X") {
+		t.Error(got)
+	}
+}
+
+// After a timeout the guest's stack is only its current position, logged at debug level. After a trap it is the
+// point of failure.
+func TestLog_stack(t *testing.T) {
+	for _, test := range []struct {
+		kind  runtime.Kind
+		level slog.Level
+		want  bool
+	}{
+		{runtime.KindDeadline, slog.LevelInfo, false},
+		{runtime.KindCancelled, slog.LevelInfo, false},
+		{runtime.KindDeadline, slog.LevelDebug, true},
+		{runtime.KindTrap, slog.LevelInfo, true},
+	} {
+		var b strings.Builder
+		log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: test.level}))
+		FailureOf(&runtime.EndError{Kind: test.kind, Message: "over", Stack: ".$724(i32) i32"}).Log(log)
+		if strings.Contains(b.String(), "$724") != test.want || !strings.Contains(b.String(), "call failed") {
+			t.Errorf("%s at %s: %s", test.kind, test.level, b.String())
+		}
+	}
+}
