@@ -24,7 +24,7 @@ func Resource[R any](uri, name, description string, f func(c *Call) (R, error), 
 	return itemFunc(func(p *Plugin) { add(&p.resources, d) })
 }
 
-// Template makes a family of resources whose URIs match a template of RFC 6570: {x} is one path segment, {+x} may
+// Template makes a family of resources with URIs that match a template of RFC 6570: {x} is one path segment, {+x} may
 // contain slashes, and {?x,y} are query parameters. The template begins with a literal scheme. See [Resource] for R.
 // An exact resource takes precedence over a template, and an earlier template over a later one.
 func Template[R any](uriTemplate, name, description string, f func(c *Call, v Vars) (R, error), options ...Option) Item {

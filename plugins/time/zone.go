@@ -61,7 +61,7 @@ func unknownZone(name string) error {
 	return fmt.Errorf("there is no time zone %q; did you mean %s", name, strings.Join(like, ", "))
 }
 
-// matching returns up to n zones whose name contains part, ignoring case, with _ for spaces.
+// matching returns up to n zones with part in their names, ignoring case, with _ for spaces.
 func matching(part string, n int) []string {
 	part = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(part), " ", "_"))
 	var found []string

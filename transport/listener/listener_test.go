@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// socketPath returns a path for a socket, whose length systems limit.
+// socketPath returns a short path for a socket: systems limit its length.
 func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sp")

@@ -148,7 +148,7 @@ func (s *Stream) Release() {
 	s.wake()
 }
 
-// Forget drops the stream, whose events no client has received.
+// Forget drops the stream. No client may have received its events.
 func (s *Stream) Forget() {
 	b := s.box
 	b.mu.Lock()

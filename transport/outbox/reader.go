@@ -26,9 +26,9 @@ type State int
 const (
 	// Open is a stream that may get more events.
 	Open State = iota
-	// Ended is a stream whose events were all read.
+	// Ended is an ended stream with all its events read.
 	Ended
-	// Released is a stream whose connection is to end. The next reader gets the rest.
+	// Released is a stream that is to leave its connection. The next reader gets the rest.
 	Released
 	// Replaced is a stream with a new reader.
 	Replaced

@@ -649,7 +649,7 @@ func countAnswers(t *testing.T, r io.Reader) (answers map[string]bool, errs int)
 	return answers, errs
 }
 
-// hammer is a fake whose calls take 0 to 3 ms.
+// hammer is a fake with calls that take 0 to 3 ms.
 type hammer struct{ *fake }
 
 func (h hammer) connect(func([]byte)) conn { return h }

@@ -72,7 +72,7 @@ func newHandler(srv server, o *Options) *Handler {
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
 	if o.socket() != "" {
-		h.addresses = nil // all requests have the same one
+		h.addresses = nil // the peer address is always the same
 	}
 	for _, origin := range o.Origins {
 		h.origins = append(h.origins, normalOrigin(origin))

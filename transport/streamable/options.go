@@ -25,7 +25,7 @@ const (
 	defaultConnections = 1024 // below the usual limit of open files
 	defaultBodies      = 256 << 20
 	defaultSessions    = 1024
-	// defaultSessionIdle is long enough for a break. A client whose session has expired begins a new one.
+	// defaultSessionIdle is long enough for a break. A client begins a new session if its own has expired.
 	defaultSessionIdle = time.Hour
 	// defaultDrain is below the 10 s after which container managers kill a process.
 	defaultDrain = 8 * time.Second

@@ -22,7 +22,7 @@ type session struct {
 	ctx       context.Context // of its calls, which continue after a disconnect
 	cancel    context.CancelFunc
 
-	calls sync.WaitGroup // calls whose responses go into the box
+	calls sync.WaitGroup // calls with responses for the box
 	mu    sync.Mutex
 	ended bool // no new calls; guarded by mu
 

@@ -45,7 +45,7 @@ func leaked() (stacks string) {
 	return stacks
 }
 
-// Server returns a protocol server over one in-process plugin, "t", whose tools keep their own names. Both are closed
+// Server returns a protocol server over one in-process plugin, "t", with unprefixed tool names. Both are closed
 // with the test.
 func Server(t testing.TB, manifest string, serve serving.Func) (*protocol.Server, *registry.Registry) {
 	t.Helper()

@@ -49,7 +49,7 @@ type record struct {
 	Answer         string `json:",omitempty"` // an ElicitResult; empty while pending
 }
 
-// label identifies equal forms, and has a common prefix per plugin and caller.
+// label identifies equal forms, and has a common prefix per plugin.
 func (f Form) label() string {
 	return f.plugin() + hash(f.Digest, f.Principal, string(f.Params))
 }

@@ -131,8 +131,7 @@ func (m *merging) allOfFolder(same []Need) string {
 	return m.stays(same, all)
 }
 
-// commonFolder returns the line of the deepest common folder, or "" if that is the root, the home folder, or above
-// it.
+// commonFolder returns the line of the deepest common folder, or "" if that folder is too broad (see wide).
 func (m *merging) commonFolder(same []Need) string {
 	var common []string
 	for i, n := range same {

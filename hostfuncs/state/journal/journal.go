@@ -267,7 +267,7 @@ func (j *Journal) begun() *entry {
 	return &j.entries[len(j.entries)-1]
 }
 
-// Undoes removes the last record of Does, whose change did not happen.
+// Undoes removes the last record of Does, if the change did not happen.
 func (j *Journal) Undoes() { j.did = j.did[:max(0, len(j.did)-1)] }
 
 // Done lists the changes that this run and earlier ones made or began.

@@ -20,7 +20,7 @@ func (d *disk) write(part []byte) error {
 	return nil
 }
 
-// after returns the journal of a call whose process was killed.
+// after returns the journal of a call after its process was killed.
 func (d *disk) after(t *testing.T, base *Journal) *Journal {
 	t.Helper()
 	if err := base.Continue(d.parts); err != nil {
@@ -101,7 +101,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A request whose record fails does not begin, and is not in the journal.
+// A request does not begin if its record fails, and is not in the journal.
 func TestKeep_fails(t *testing.T) {
 	now := time.Now()
 	d := &disk{}

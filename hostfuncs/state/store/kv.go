@@ -65,7 +65,7 @@ type Write struct {
 	If *int64
 }
 
-// ConflictError names the key whose version did not match Write.If. It wraps ErrConflict.
+// ConflictError names the key with a version other than Write.If. It wraps ErrConflict.
 type ConflictError struct{ Key string }
 
 // Error names the key.

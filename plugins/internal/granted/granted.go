@@ -22,7 +22,7 @@ const workspace = "/workspace"
 const maxDescent = 32
 
 // Roots returns the topmost granted folders, in order, or the root if nothing is granted. The host also shows the
-// folders above them, as traversal folders with a time of zero. A granted file that does not exist yet is represented
+// folders above them, as traversal folders with a modification time of zero. A granted file that does not exist yet is represented
 // by the last folder above it.
 func Roots() []string { return roots(Root, maxDescent) }
 
@@ -76,7 +76,7 @@ func Clean(path string) (string, error) {
 }
 
 // below resolves a relative path: below the first granted folder that contains it, else as a granted path that ends
-// with it, else below the first granted folder, and without any, below the working folder.
+// with it, else below the first granted folder, or below the workspace if there is none.
 func below(path string) string {
 	all := Roots()
 	for _, dir := range all {

@@ -135,7 +135,7 @@ func (f Field) wrong(tag, problem string) {
 }
 
 // described returns the type whose schema the field's tags extend. An unsigned integer with a minimum tag is
-// described as a signed one, whose schema has no minimum.
+// described as a signed one, which has no minimum in its schema.
 func (f Field) described() reflect.Type {
 	t := Deref(f.Type)
 	_, tagged := f.Tag.Lookup("minimum")
