@@ -43,8 +43,8 @@ type value struct {
 	at   time.Time
 }
 
-// NewVault returns the vault of a plugin. home is the operator's home folder, or empty. Vaults with the same key make the
-// same placeholders. kept holds the values that were set by name.
+// NewVault returns the vault of a plugin. home is the operator's home folder, or empty. Vaults with the same key make
+// the same placeholders. kept holds the values that were set by name.
 func NewVault(home string, key []byte, plugin string, kept Kept) *Vault {
 	return &Vault{home: home, key: key, plugin: plugin, kept: kept, values: map[string]value{}}
 }

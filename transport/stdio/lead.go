@@ -97,7 +97,7 @@ func (s *server) message(c *call, line []byte, turn *uint64) bool {
 }
 
 // mayBlock reports whether a request runs a guest or waits for something. Other requests only read the connection or
-// the catalogue, and some (initialize, logging/setLevel) must take effect before the next message.
+// the catalog, and some (initialize, logging/setLevel) must take effect before the next message.
 func mayBlock(m *jsonrpc.Message) bool {
 	switch m.Method {
 	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list":

@@ -19,7 +19,8 @@ const (
 	MaxMessage = 16 << 20
 	// maxBytes bounds the messages of all calls in flight together, 64 MiB, for the same reason.
 	maxBytes = 4 * MaxMessage
-	// defaultConcurrency is the maximum of calls in flight: high enough that queued calls do not keep their cancellations from being read. A flood waits in the pipe.
+	// defaultConcurrency is the maximum of calls in flight: high enough that queued calls do not keep their
+	// cancellations from being read. A flood waits in the pipe.
 	defaultConcurrency = protocol.MaxInFlight
 	// defaultDrain is the time for calls to finish after the end of input. Clients that closed the pipe commonly kill
 	// the process some seconds later.

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// bodyTimeout is the time to read a body: 16 MiB at half a megabyte per second. It also applies to refused requests: the HTTP server reads their bodies to reuse the connection.
+	// bodyTimeout is the time to read a body: 16 MiB at half a megabyte per second. It also applies to refused
+	// requests: the HTTP server reads their bodies to reuse the connection.
 	bodyTimeout = 30 * time.Second
 	// strangerTimeout is the time to read the rest of the body of an unauthenticated, refused request.
 	strangerTimeout = 2 * time.Second

@@ -71,7 +71,8 @@ func (j *Journal) Continue(parts [][]byte) error {
 	return nil
 }
 
-// Begin records a request with side effects before it is performed, with a description for people. Record must follow with its outcome. The error reports that the write failed.
+// Begin records a request with side effects before it is performed, with a description for people. Record must follow
+// with its outcome. The error reports that the write failed.
 func (j *Journal) Begin(what, family string, request ...[]byte) error {
 	if j.write == nil {
 		return nil

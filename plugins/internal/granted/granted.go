@@ -22,8 +22,8 @@ const workspace = "/workspace"
 const maxDescent = 32
 
 // Roots returns the topmost granted folders, in order, or the root if nothing is granted. The host also shows the
-// folders above them, as traversal folders with a modification time of zero. A granted file that does not exist yet is represented
-// by the last folder above it.
+// folders above them, as traversal folders with a modification time of zero. A granted file that does not exist yet
+// is represented by the last folder above it.
 func Roots() []string { return roots(Root, maxDescent) }
 
 func roots(dir string, depth int) []string {
