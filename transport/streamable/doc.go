@@ -12,7 +12,7 @@
 // that belong to no request are sent on the stream that GET opens. A broken stream is resumed by a GET with the last
 // event ID.
 //
-// Listen opens loopback addresses and unix sockets without conditions, and others only with tokens and with TLS or a
+// Listen opens loopback addresses and unix sockets (without a proxy) unconditionally, others only with tokens and TLS or a
 // TLS proxy: see Options.Check.
 //
 //	h := streamable.NewHandler(srv, o)

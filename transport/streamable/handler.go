@@ -72,7 +72,7 @@ func newHandler(srv server, o *Options) *Handler {
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
 	if o.socket() != "" {
-		h.addresses = nil // the peer address is always the same
+		h.addresses = nil // one peer address; those forwarded by a proxy are not used
 	}
 	for _, origin := range o.Origins {
 		h.origins = append(h.origins, normalOrigin(origin))

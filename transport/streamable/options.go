@@ -40,8 +40,8 @@ type Verifier interface {
 
 // Rate is a long-term request rate with a burst.
 type Rate struct {
-	// PerSecond is the rate. 0 means no limit on loopback and unix sockets, and otherwise 50 with a burst of 200.
-	// Negative is unlimited.
+	// PerSecond is the rate. 0 means no limit if all callers are on this machine (see Options.Local), and otherwise 50
+	// with a burst of 200. Negative is unlimited.
 	PerSecond float64
 	// Burst is the number of requests at once after idle time; 0 means four seconds of the rate.
 	Burst int
@@ -66,7 +66,7 @@ type Options struct {
 	// BehindProxy means that all requests come through a proxy that terminates TLS, checks the Host and appends the
 	// client's address to X-Forwarded-For.
 	BehindProxy bool
-	// Rate limits the requests of each address and of each token.
+	// Rate limits the requests of each address (except on a unix socket) and of each principal.
 	Rate Rate
 	// MaxMessage bounds a body, in bytes; 0 means 16 MiB.
 	MaxMessage int
