@@ -12,8 +12,8 @@
 // that belong to no request are sent on the stream that GET opens. A broken stream is resumed by a GET with the last
 // event ID.
 //
-// Listen opens loopback addresses and unix sockets (without a proxy) unconditionally, others only with tokens and TLS or a
-// TLS proxy: see Options.Check.
+// Listen opens loopback addresses and unix sockets without a proxy unconditionally, sockets and loopback addresses
+// behind a proxy only with tokens, and others only with tokens and with TLS or a TLS proxy: see Options.Check.
 //
 //	h := streamable.NewHandler(srv, o)
 //	l, err := streamable.Listen(o)
