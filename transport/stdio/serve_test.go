@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -422,72 +423,75 @@ func TestServe_NoEmbeddedNewline(t *testing.T) {
 }
 
 func TestServe_Concurrency(t *testing.T) {
-	const limit = 4
-	f := newFake()
-	c := start(t, f, &Options{Concurrency: limit})
-	go func() {
-		for i := range 10 {
-			io.WriteString(c.in, callOf(i, "wait")+"\n")
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 4
+		f := newFake()
+		c := start(t, f, &Options{Concurrency: limit})
+		go func() {
+			for i := range 10 {
+				io.WriteString(c.in, callOf(i, "wait")+"\n")
+			}
+		}()
+		for range limit {
+			<-f.entered
 		}
-	}()
-	for range limit {
-		<-f.entered
-	}
-	select {
-	case id := <-f.entered:
-		t.Fatalf("call %s runs over the limit", id)
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(f.release)
-	ids := make(map[string]bool)
-	for range 10 {
-		ids[c.line()] = true
-	}
-	if len(ids) != 10 {
-		t.Errorf("%d different answers, want 10", len(ids))
-	}
+		synctest.Wait()
+		if len(f.entered) > 0 {
+			t.Fatalf("call %s runs over the limit", <-f.entered)
+		}
+		close(f.release)
+		ids := make(map[string]bool)
+		for range 10 {
+			ids[c.line()] = true
+		}
+		if len(ids) != 10 {
+			t.Errorf("%d different answers, want 10", len(ids))
+		}
+	})
 }
 
 func TestServe_BytesInFlight(t *testing.T) {
-	f := newFake()
-	c := start(t, f, nil)
-	big := strings.Replace(callOf(1, "wait"), "hello", strings.Repeat("x", MaxMessage-1000), 1)
-	go func() {
-		for range 6 {
-			io.WriteString(c.in, big+"\n")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := start(t, f, nil)
+		big := strings.Replace(callOf(1, "wait"), "hello", strings.Repeat("x", MaxMessage-1000), 1)
+		go func() {
+			for range 6 {
+				io.WriteString(c.in, big+"\n")
+			}
+		}()
+		for range 5 { // the fifth exceeds the budget
+			<-f.entered
 		}
-	}()
-	for range 5 { // the fifth exceeds the budget
-		<-f.entered
-	}
-	select {
-	case <-f.entered:
-		t.Fatal("the sixth message of 16 MiB was read beside five others")
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(f.release)
-	for range 6 {
-		c.want(result(1, `{"done":true}`))
-	}
+		synctest.Wait()
+		if len(f.entered) > 0 {
+			t.Fatal("the sixth message of 16 MiB was read beside five others")
+		}
+		close(f.release)
+		for range 6 {
+			c.want(result(1, `{"done":true}`))
+		}
+	})
 }
 
 func TestServe_EndOfInputDrains(t *testing.T) {
-	f := newFake()
-	c := start(t, f, nil)
-	c.send(callOf(1, "wait"))
-	<-f.entered
-	c.in.Close()
-	select {
-	case err := <-c.done:
-		t.Fatalf("returned %v with a call in flight", err)
-	case <-time.After(20 * time.Millisecond):
-	}
-	close(f.release)
-	c.want(result(1, `{"done":true}`))
-	if err := c.end(); err != nil {
-		t.Fatal(err)
-	}
-	<-f.closed
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := start(t, f, nil)
+		c.send(callOf(1, "wait"))
+		<-f.entered
+		c.in.Close()
+		synctest.Wait()
+		if len(c.done) > 0 {
+			t.Fatalf("returned %v with a call in flight", <-c.done)
+		}
+		close(f.release)
+		c.want(result(1, `{"done":true}`))
+		if err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+		<-f.closed
+	})
 }
 
 // A response is buffered if a message was read ahead. At the end of input none follows, and it is written before
@@ -530,40 +534,45 @@ func TestServe_DrainIsBounded(t *testing.T) {
 }
 
 func TestServe_ContextStopsABlockedRead(t *testing.T) {
-	f := newFake()
-	c := start(t, f, nil)
-	c.send(callOf(1, "wait"))
-	<-f.entered
-	c.stop()
-	time.AfterFunc(20*time.Millisecond, func() { close(f.release) })
-	c.want(result(1, `{"done":true}`)) // calls may finish
-	if err := c.end(); err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := start(t, f, nil)
+		c.send(callOf(1, "wait"))
+		<-f.entered
+		c.stop()
+		synctest.Wait()
+		close(f.release)
+		c.want(result(1, `{"done":true}`)) // calls may finish
+		if err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // TestServe_BlockedWrite has a client that does not read, and cancels the context.
 func TestServe_BlockedWrite(t *testing.T) {
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		done <- serve(ctx, newFake().connect, inR, outW, (&Options{Drain: time.Millisecond}).withDefaults())
-	}()
-	io.WriteString(inW, callOf(1, "echo")+"\n")
-	time.Sleep(10 * time.Millisecond)
-	stop()
-	select {
-	case err := <-done:
-		if err != errLeft {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			done <- serve(ctx, newFake().connect, inR, outW, (&Options{Drain: time.Millisecond}).withDefaults())
+		}()
+		io.WriteString(inW, callOf(1, "echo")+"\n")
+		synctest.Wait() // the response is being written
+		stop()
+		select {
+		case err := <-done:
+			if err != errLeft {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Error("Serve did not return")
 		}
-	case <-time.After(patience):
-		t.Error("Serve did not return")
-	}
-	outR.Close()
-	inR.Close()
+		outR.Close()
+		inR.Close()
+	})
 }
 
 func TestServe_WriteError(t *testing.T) {
