@@ -142,7 +142,11 @@ func (r *request) finishTool(o *jsonraw.Object) {
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
 func (r *request) wishes() (envelope.Wishes, error) {
 	w, err := envelope.ReadWishes(r.params)
-	if err == nil && w.Once != "" && (r.server.opts.Store == nil || r.conn.opts.Principal == anonymous) {
+	switch {
+	case err != nil || w.Once == "":
+	case r.server.opts.Store == nil:
+		err = jsonrpc.InvalidParams("%s needs a host with a state folder", envelope.Once)
+	case r.conn.opts.Principal == anonymous:
 		err = jsonrpc.InvalidParams("%s needs a caller with a name", envelope.Once)
 	}
 	return w, err

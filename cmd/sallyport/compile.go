@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -123,7 +124,7 @@ func compileFile(ctx context.Context, engine *runtime.Engine, file string) error
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	wasm, err := os.ReadFile(file)
+	wasm, _, err := fileid.Read(file)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func within(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSpecialFiles: pack, inspect, call, client-config and list neither block on a pipe nor replace a device by a file.
+// TestSpecialFiles: pack, inspect, call, client-config, compile and list neither block on a pipe nor replace a device by a file.
 func TestSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, device := filepath.Join(dir, "fifo.wasm"), filepath.Join(dir, "device.wasm")
@@ -49,6 +49,9 @@ func TestSpecialFiles(t *testing.T) {
 	}
 	if info, err := os.Stat("/dev/zero"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Fatalf("/dev/zero: %v, %v", info, err)
+	}
+	if out := within(t, program(t, "", "compile", dir)); strings.Count(out, "regular file") != 2 {
+		t.Errorf("compile: %s", out)
 	}
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "no plugins") {
 		t.Errorf("a folder with such files: %v: %s", err, out)

@@ -3,16 +3,16 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -55,9 +55,9 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if file, err = filepath.EvalSymlinks(file); err != nil { // replace the link's target and not the link
 		return err
 	}
-	wasm, err := os.ReadFile(file)
+	wasm, _, err := fileid.Read(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	if fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)) != d.Digest {
 		return fmt.Errorf("%s: somebody is writing it", file)
@@ -66,7 +66,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := replaceFile(file, packed); err != nil {
+	if err := textfile.Replace(file, packed); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", ui.Line(file),
@@ -75,22 +75,4 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		fmt.Fprintln(std.out, ui.Fit("its bytes are new, and "+text))
 	}
 	return nil
-}
-
-// replaceFile replaces a file atomically and keeps its mode.
-func replaceFile(file string, data []byte) error {
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails after the rename
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
 }

@@ -23,7 +23,7 @@ type HeaderParam struct {
 // the first annotation for which clients would refuse the tool: a name must be a unique token of RFC 9110, on a
 // string, integer or boolean that is reachable by properties only.
 func FindHeaderParams(schema json.RawMessage) ([]HeaderParam, error) {
-	if !bytes.Contains(schema, []byte(mark)) {
+	if !mentions(schema) {
 		return nil, nil
 	}
 	f := finder{seen: map[string]bool{}}
@@ -31,6 +31,11 @@ func FindHeaderParams(schema json.RawMessage) ([]HeaderParam, error) {
 		return nil, err
 	}
 	return f.params, nil
+}
+
+// mentions reports whether a schema may have an annotation, also one whose key is written with escapes.
+func mentions(schema []byte) bool {
+	return bytes.Contains(schema, []byte(mark)) || bytes.Contains(schema, []byte(`\u`))
 }
 
 type finder struct {

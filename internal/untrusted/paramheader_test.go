@@ -12,7 +12,8 @@ func TestFind(t *testing.T) {
 		`"a":{"type":"string","x-mcp-header":"Region"}`:                                                                              "[{Region [a] string}]",
 		`"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}`:                                        "[{A [a] integer} {B [b] boolean}]",
 		`"a":{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"Zone"},"c":{"type":"string","x-mcp-header":"Z2"}}}`: "[{Zone [a b] string} {Z2 [a c] string}]",
-		`"x-mcp-header":{"type":"string"}`:                                                                                           "[]", // a property of that name
+		`"a":{"type":"string","x-mcp-h\u0065ader":"Region"}`:                                                                         "[{Region [a] string}]", // a client decodes the key
+		`"x-mcp-header":{"type":"string"}`:                                                                                           "[]",                    // a property of that name
 		`"a":{"type":"string","default":"x-mcp-header"}`:                                                                             "[]",
 		`"a":true,"b":{"type":"string"}`:                                                                                             "[]",
 		`"a":{"type":"string","x-mcp-header":"a!#$~"}`:                                                                               "[{a!#$~ [a] string}]",

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
@@ -164,34 +164,19 @@ func renew(ctx context.Context, file string) error {
 	if !due(file) { // another host was first
 		return nil
 	}
-	old, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	key := base64.StdEncoding.AppendEncode(nil, sealed.RandomKey())
-	key = append(key, '\n')
-	if last, _, _ := bytes.Cut(old, []byte{'\n'}); len(last) > 0 {
-		key = append(append(key, last...), '\n')
-	}
-	return write(file, key)
+	_, err = textfile.Change(file, func(old []byte) ([]byte, error) {
+		key := base64.StdEncoding.AppendEncode(nil, sealed.RandomKey())
+		key = append(key, '\n')
+		if last, _, _ := bytes.Cut(old, []byte{'\n'}); len(last) > 0 {
+			key = append(append(key, last...), '\n')
+		}
+		return key, nil
+	}, textfile.Options{})
+	return err
 }
 
-// due reports whether the file is missing or its key is due for rotation.
+// due reports whether the file is missing or empty, or its key is due for rotation.
 func due(file string) bool {
 	info, err := os.Stat(file)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) >= ownAge
-}
-
-// write replaces a file atomically.
-func write(file string, data []byte) error {
-	next, err := os.CreateTemp(filepath.Dir(file), ".state-keys-*") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(next.Name()) // fails after the rename
-	_, err = next.Write(data)
-	if err = errors.Join(err, next.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next.Name(), file)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() == 0 || time.Since(info.ModTime()) >= ownAge)
 }

@@ -41,6 +41,18 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// A file without a key, as a loss of power could leave it, gets one.
+func TestOwn_empty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state-keys")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys := own(t, path).Keys()
+	if text, err := keys.Open(keys.Seal([]byte("text"))); err != nil || string(text) != "text" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
 func own(t *testing.T, path string) *File {
 	t.Helper()
 	f, err := Own(path)

@@ -68,6 +68,16 @@ func Change(file string, edit func(old []byte) ([]byte, error), o Options) (back
 	return backup, err
 }
 
+// Replace replaces the content of a file atomically and durably. The file must exist; its mode stays. Links are not
+// followed.
+func Replace(file string, text []byte) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	return replace(file, text, info.Mode().Perm(), Options{}, nil)
+}
+
 // Read returns the content of a file after following links as Change does, nil if it does not exist.
 func Read(file string) ([]byte, error) {
 	file, err := followed(file)
