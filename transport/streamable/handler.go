@@ -71,8 +71,8 @@ func newHandler(srv server, o *Options) *Handler {
 		versions:    newVersions(envelope.Versions()),
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
 	}
-	if o.socket() != "" {
-		h.addresses = nil // one peer address; those forwarded by a proxy are not used
+	if o.socket() != "" && !o.BehindProxy {
+		h.addresses = nil // the peer address is always the same
 	}
 	for _, origin := range o.Origins {
 		h.origins = append(h.origins, normalOrigin(origin))

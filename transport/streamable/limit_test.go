@@ -60,3 +60,25 @@ func TestExchange_Address(t *testing.T) {
 		}
 	}
 }
+
+// Behind a proxy the addresses on a unix socket are the proxy's clients, who may guess tokens.
+func TestRate_PerAddressOnASocketBehindAProxy(t *testing.T) {
+	for _, proxy := range []bool{false, true} {
+		s := start(t, newFake(), &Options{Addr: "unix:/run/x", Rate: Rate{PerSecond: 0.5, Burst: 1}, BehindProxy: proxy, Tokens: tokens{"secret": "ci"}})
+		guess := func(address string, status int) {
+			t.Helper()
+			r := s.request(t.Context(), "POST", "{}", headers{"X-Forwarded-For": address, "Authorization": "Bearer guess"})
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != status {
+				t.Errorf("proxy %v: %s got %d, want %d", proxy, address, resp.StatusCode, status)
+			}
+		}
+		guess("192.0.2.1", 401)
+		guess("192.0.2.1", map[bool]int{false: 401, true: 429}[proxy])
+		guess("192.0.2.2", 401)
+	}
+}
