@@ -53,7 +53,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 test-all: check race portable cross goroot spec oracles decoders clients browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
-	@bad=$$(gofmt -l cmd hostfuncs pdk plugins protocol registry runtime transport); \
+	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
 	  [ -z "$$bad" ] || { echo "not gofmt-ed: $$bad"; exit 1; }
 	@! grep -rnE '(^|[^a-zA-Z])(TODO|FIXME|XXX)($$|[^(a-zA-Z])' --include='*.go' . || { echo 'a TODO needs an owner: TODO(name)'; exit 1; }
 	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...)

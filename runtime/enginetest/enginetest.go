@@ -3,7 +3,7 @@
 //
 // The guest is an interpreter (machine) of opcodes that it gets from the host, and reports its observations, so that
 // calls can be made of random opcodes. Results, memory, globals and fuel of a call in a reset instance must then equal
-// those in a new one, whatever the earlier calls did.
+// those in a new one, regardless of earlier calls.
 package enginetest
 
 import (

@@ -66,7 +66,7 @@ type Options struct {
 	// BehindProxy means that all requests come through a proxy that terminates TLS, checks the Host and appends the
 	// client's address to X-Forwarded-For.
 	BehindProxy bool
-	// Rate limits the requests of each address (except on a unix socket) and of each principal.
+	// Rate limits the requests of each address and of each principal. On a unix socket only a proxy tells addresses.
 	Rate Rate
 	// MaxMessage bounds a body, in bytes; 0 means 16 MiB.
 	MaxMessage int

@@ -138,7 +138,7 @@ func FuzzValid(f *testing.F) {
 		return err
 	}
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		m, err := anew(wasm)
+		m, err := checked(wasm)
 		if err != nil {
 			return
 		}
@@ -162,8 +162,8 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// anew checks a module that is to be compiled soon.
-func anew(wasm []byte) (*wasmbin.Checked, error) {
+// checked checks a module that is to be compiled soon.
+func checked(wasm []byte) (*wasmbin.Checked, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func anew(wasm []byte) (*wasmbin.Checked, error) {
 // fixed fails unless a second check returns the same bytes.
 func fixed(t *testing.T, wasm []byte) {
 	t.Helper()
-	m, err := anew(wasm)
+	m, err := checked(wasm)
 	if errors.Is(err, wasmbin.ErrLimit) {
 		return // the additions exceed a limit
 	}
