@@ -112,7 +112,7 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 		return nil
 	}
 	for _, key := range settings.Differ(s, next) {
-		if key != "workspace" && !live[key] {
+		if !live(key) {
 			h.log.Warn("a changed setting takes effect at the next start", "key", key)
 		}
 	}
@@ -125,7 +125,7 @@ func (h *Host) takeOver(s *settings.Settings) *settings.Settings {
 func (h *Host) configure(inForce, next *settings.Settings) error {
 	h.Gates.Protect(slices.Concat(protected(h.settings, nil), protected(inForce, nil), protected(next, nil)))
 	defaults, plugins := Limits(next, settings.Limits{}), pluginConfigs(next)
-	defaults.Ask = h.settings.Duration("limits.ask") // fixed at start, see live
+	defaults.Ask = h.settings.Duration("limits.ask") // fixed at start
 	for name, c := range plugins {
 		c.Limits.Ask = defaults.Ask
 		plugins[name] = c
@@ -137,8 +137,7 @@ func (h *Host) configure(inForce, next *settings.Settings) error {
 	return nil
 }
 
-// live is the set of keys that apply to later calls when changed, without a restart.
-var live = map[string]bool{
-	"limits.memory": true, "limits.deadline": true, "limits.task": true, "limits.output": true, "limits.concurrency": true,
-	"limits.queue": true, "limits.wait": true, "limits.kept": true,
+// live reports whether a changed setting applies to later calls, without a restart.
+func live(key string) bool {
+	return slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == key && k.Live })
 }

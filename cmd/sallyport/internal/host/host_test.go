@@ -132,17 +132,21 @@ func TestHost_FollowsFromTheReading(t *testing.T) {
 	}
 	for _, k := range settings.Keys() {
 		named := strings.Contains(log.String(), "key="+k.Name+"\n")
-		if want := strings.HasPrefix(k.Name, "limits.") && !live[k.Name]; named != want {
+		if want := strings.HasPrefix(k.Name, "limits.") && !live(k.Name); named != want {
 			t.Errorf("%s: it is named %v", k.Name, named)
 		}
 	}
 }
 
-// The keys in live are those of a plugin's limits, except limits.ask.
+// Each live limit changes a plugin's limits.
 func TestLive(t *testing.T) {
 	s := configured(t, "")
 	zero := Limits(s, settings.Limits{})
-	for key := range live {
+	for _, k := range settings.Keys() {
+		key := k.Name
+		if !k.Live || key == "workspace" {
+			continue
+		}
 		t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7")
 		if strings.HasSuffix(key, "deadline") || strings.HasSuffix(key, "task") || strings.HasSuffix(key, "wait") {
 			t.Setenv("SALLYPORT_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")), "7s")

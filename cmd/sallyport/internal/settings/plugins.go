@@ -125,6 +125,9 @@ func (p *Plugin) note(name string, n *yaml.Node) {
 
 // field reads one key of a plugin.
 func (p *Plugin) field(k, v *yaml.Node) (err error) {
+	if err := checkKey(k, "", "plugin "+p.Name); err != nil {
+		return err
+	}
 	what := p.Name + "." + k.Value
 	switch k.Value {
 	case "source":
@@ -157,21 +160,21 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 		p.Grants, err = readGrants(v)
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
-	default:
-		err = at(k.Line, "unknown key %q in plugin %s; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants", k.Value, p.Name)
 	}
 	return err
 }
 
 func (p *Plugin) publish(n *yaml.Node) error {
-	return fields(n, p.Name+".publish", func(k, v *yaml.Node) (err error) {
+	return fields(n, p.Name+".publish", func(k, v *yaml.Node) error {
+		err := checkKey(k, "publish.", "publish")
+		if err != nil {
+			return err
+		}
 		switch k.Value {
 		case "only":
 			p.Only, err = texts(v, "publish.only")
 		case "hide":
 			p.Hide, err = texts(v, "publish.hide")
-		default:
-			err = at(k.Line, "unknown key %q in publish; known are only, hide", k.Value)
 		}
 		return err
 	})
@@ -179,6 +182,9 @@ func (p *Plugin) publish(n *yaml.Node) error {
 
 func (l *Limits) read(n *yaml.Node, what string) error {
 	return fields(n, what, func(k, v *yaml.Node) error {
+		if err := checkKey(k, "limits.", what); err != nil {
+			return err
+		}
 		text, err := scalar(v, what+"."+k.Value)
 		if err != nil {
 			return err
@@ -208,9 +214,6 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 			l.Sent, err = grant.ParseSize(text)
 		case "received":
 			l.Received, err = grant.ParseSize(text)
-		default:
-			return at(k.Line, "unknown key %q in %s; known are memory, deadline, task, output, concurrency, queue, wait, rate, "+
-				"principal_rate, principal_calls, sent, received", k.Value, what)
 		}
 		if err != nil {
 			return at(v.Line, "%s.%s: %w", what, k.Value, err)

@@ -1,0 +1,33 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The reader takes a value for each key of PluginKeys, and records it under the key's name.
+func TestPluginKeys_areRead(t *testing.T) {
+	values := map[string]string{"path": "x.wasm", "digest": "sha256:" + strings.Repeat("0", 64), "list": "[x]", "bytes": "1MiB",
+		"duration": "1s", "count": "1", "rate": "0.5", "grants": "[elicitation]"}
+	for _, k := range PluginKeys() {
+		words := []string{values[k.Type]}
+		if words[0] == "" {
+			words = strings.Split(strings.ReplaceAll(k.Type, "`", ""), ", ")
+		}
+		for _, word := range words {
+			text := "plugins: {p: {" + strings.ReplaceAll(k.Name, ".", ": {") + ": " + word + strings.Repeat("}", strings.Count(k.Name, ".")) + "}}\n"
+			file := filepath.Join(t.TempDir(), "sallyport.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Load(Options{File: file})
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			} else if got := s.Plugins[0].Written; len(got) != 1 || got[0].Name != k.Name {
+				t.Errorf("%s: got %+v, want one value of %s", text, got, k.Name)
+			}
+		}
+	}
+}
