@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,14 +145,18 @@ func (h *house) pending() []questionJSON {
 // one waits for exactly one question.
 func (h *house) one() questionJSON {
 	h.t.Helper()
-	for range 600 {
-		if all := h.pending(); len(all) == 1 {
-			return all[0]
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	h.t.Fatal("nothing is asked")
-	panic("unreachable")
+	return h.asked("")
+}
+
+// asked waits for exactly one question whose effect contains a text.
+func (h *house) asked(about string) questionJSON {
+	h.t.Helper()
+	var all []questionJSON
+	eventually(h.t, "one question about "+strconv.Quote(about), func() bool {
+		all = slices.DeleteFunc(h.pending(), func(q questionJSON) bool { return !strings.Contains(q.Effect, about) })
+		return len(all) == 1
+	})
+	return all[0]
 }
 
 // answer runs a command at a terminal, with a yes on its standard input that must not count.
@@ -207,8 +213,11 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("%d %q %q", code, out, seen)
 	}
-	time.Sleep(time.Second) // by then every process has the answer; an earlier call would ask again
-	if said, failed := h.fetch(s, "/one"); failed || !strings.Contains(said, "page /one") {
+	eventually(t, "the host knows the answer", func() bool { // a call before that may ask again
+		said, failed = h.fetch(s, "/one")
+		return !failed
+	})
+	if !strings.Contains(said, "page /one") {
 		t.Errorf("%q", said)
 	}
 	out1, err := h.program("explain", "fetch", "GET "+h.site+"/one").Output()
@@ -218,7 +227,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if said, failed := h.fetch(s, "/two"); !failed {
 		t.Errorf("%q", said)
 	}
-	if _, out, code := h.answer("yes", "deny", h.one().ID); code != 0 || !strings.HasPrefix(out, "refused: GET") || !strings.Contains(out, "sallyport revoke ") {
+	if _, out, code := h.answer("yes", "deny", h.asked("/two").ID); code != 0 || !strings.HasPrefix(out, "refused: GET") || !strings.Contains(out, "sallyport revoke ") {
 		t.Errorf("%d %q", code, out)
 	}
 	if said, failed := h.fetch(s, "/two"); !failed || !strings.Contains(said, "the operator said no") {

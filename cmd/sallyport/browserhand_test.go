@@ -127,7 +127,7 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 	s, cmd := h.named("client", dir)
 	config := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
 	b := openTab(t, consoleAt(t, state))
-	sooner(t, "the first bytes are pinned", func() bool {
+	eventually(t, "the first bytes are pinned", func() bool {
 		locks, err := filepath.Glob(filepath.Join(state, "sallyport.lock"))
 		if err != nil || len(locks) == 0 {
 			return false
@@ -152,7 +152,7 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 	press("speaker", "Approve")
 	press("speaker", "Yes")
 	b.wait(`[...document.querySelectorAll("#plugins .card")].some(c => c.textContent.includes("speaker") && !c.textContent.includes("Show what is new"))`)
-	sooner(t, "it serves the new bytes", func() bool {
+	eventually(t, "it serves the new bytes", func() bool {
 		list, err := s.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -197,5 +197,5 @@ func TestBrowser_approveAndAllow(t *testing.T) {
 		t.Errorf("%s %v", now, err)
 	}
 	b.wait(`document.querySelector("#calls").innerText.includes("the lines of the plugin allow it by now")`)
-	sooner(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })
+	eventually(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })
 }

@@ -106,7 +106,7 @@ func TestConsole_carriesAnswers(t *testing.T) {
 		put(t, file, marked(t, file, "new"))
 		order := map[string]any{"do": "review", "plugin": "fetch", "carry": carry}
 		var shown console.Review
-		sooner(t, "it is held", func() bool {
+		eventually(t, "it is held", func() bool {
 			code, text := atConsole(t, address, "POST", "/order", order)
 			return code == http.StatusOK && json.Unmarshal([]byte(text), &shown) == nil
 		})

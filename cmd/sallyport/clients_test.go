@@ -110,7 +110,12 @@ func written(t *testing.T, transport, dir string) server {
 func nothingRuns(t *testing.T, dir string) {
 	t.Helper()
 	var left string
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	defer func() {
+		if left != "" {
+			t.Logf("a process is left: %s", left)
+		}
+	}()
+	eventually(t, "no process is left", func() bool {
 		left = ""
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, file := range lines {
@@ -118,11 +123,8 @@ func nothingRuns(t *testing.T, dir string) {
 				left = file
 			}
 		}
-		if left == "" {
-			return
-		}
-	}
-	t.Errorf("a process is left: %s", left)
+		return left == ""
+	})
 }
 
 // node runs a script with extra environment variables, and returns its exit code.

@@ -26,7 +26,7 @@ import (
 // consoleAt waits for the console of a state folder and returns its address.
 func consoleAt(t *testing.T, state string) (address string) {
 	t.Helper()
-	sooner(t, "the console is served", func() bool {
+	eventually(t, "the console is served", func() bool {
 		var where struct{ URL string }
 		raw, err := os.ReadFile(filepath.Join(state, "console"))
 		if err != nil || json.Unmarshal(raw, &where) != nil {
@@ -114,7 +114,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 	address := consoleAt(t, h.state)
 	second, _ := h.named("Cursor\u202e", other)
 	var hosts []console.Host
-	sooner(t, "both hosts are shown with their clients and plugins", func() bool {
+	eventually(t, "both hosts are shown with their clients and plugins", func() bool {
 		hosts = shownBy(t, address).Hosts
 		return len(hosts) == 2 && len(hosts[0].Clients) == 1 && len(hosts[1].Clients) == 1 && len(hosts[0].Plugins) == 1 && len(hosts[1].Plugins) == 1 &&
 			hosts[1].Plugins[0].State == "loaded"
@@ -126,7 +126,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 		t.Error(info, err)
 	}
 	call(t, second, "time-now", nil)
-	sooner(t, "a call of the other host is shown", func() bool {
+	eventually(t, "a call of the other host is shown", func() bool {
 		return slices.ContainsFunc(shownBy(t, address).Calls, func(c console.Call) bool { return c.Plugin == "time" && c.Host == hosts[1].ID && c.Outcome == "ok" })
 	})
 
@@ -134,7 +134,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var next string
-	sooner(t, "another process serves it", func() bool {
+	eventually(t, "another process serves it", func() bool {
 		next = consoleAt(t, h.state)
 		return next != address
 	})
@@ -176,8 +176,8 @@ func TestConsole_approve(t *testing.T) {
 		}
 		return ""
 	}
-	sooner(t, "it serves", func() bool { return waits() == "loaded" })
-	sooner(t, "its bytes are kept and pinned", func() bool {
+	eventually(t, "it serves", func() bool { return waits() == "loaded" })
+	eventually(t, "its bytes are kept and pinned", func() bool {
 		locks, err := filepath.Glob(filepath.Join(h.state, "sallyport.lock"))
 		return err == nil && slices.ContainsFunc(locks, func(file string) bool {
 			text, err := os.ReadFile(file)
@@ -185,7 +185,7 @@ func TestConsole_approve(t *testing.T) {
 		})
 	})
 	put(t, file, speaker("Says what it is told, and first sends it to evil.example.", "second"))
-	sooner(t, "it is held", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
+	eventually(t, "it is held", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
 	order := func(do, seen string) (int, string) {
 		return atConsole(t, address, "POST", "/order", map[string]string{"do": do, "host": host, "plugin": "speaker", "seen": seen})
 	}
@@ -204,11 +204,11 @@ func TestConsole_approve(t *testing.T) {
 	if code, text := order("approve", shown.Seen); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	sooner(t, "it serves the new bytes", func() bool { return strings.Contains(about(t, s), "and then") })
+	eventually(t, "it serves the new bytes", func() bool { return strings.Contains(about(t, s), "and then") })
 	h.logged(`"by":"console","answer":"approve","plugin":"speaker"`)
 
 	put(t, file, speaker("Worse.", "fourth"))
-	sooner(t, "it is held again", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
+	eventually(t, "it is held again", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
 	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil {
 		t.Errorf("%s", text)
 	}
@@ -237,7 +237,7 @@ func TestConsole_grant(t *testing.T) {
 		t.Fatal(text(r))
 	}
 	var c console.Call
-	sooner(t, "the refusal is shown", func() bool {
+	eventually(t, "the refusal is shown", func() bool {
 		calls := shownBy(t, address).Calls
 		i := slices.IndexFunc(calls, func(c console.Call) bool { return c.Plugin == "files" && len(c.Denials) > 0 })
 		if i >= 0 {
@@ -265,7 +265,7 @@ func TestConsole_grant(t *testing.T) {
 	if code, text := order("grant", c.Denials[0].Line, p.Seen); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	sooner(t, "the next call may", func() bool { return !call(t, s, "files-read", arguments).IsError })
+	eventually(t, "the next call may", func() bool { return !call(t, s, "files-read", arguments).IsError })
 	if now, err := os.ReadFile(config); err != nil || !strings.HasPrefix(string(now), "# mine\nplugins:\n") {
 		t.Errorf("%s %v", now, err)
 	}
@@ -327,7 +327,7 @@ func TestConsole_browser(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	var argument []byte
-	sooner(t, "the browser is started", func() (ok bool) {
+	eventually(t, "the browser is started", func() (ok bool) {
 		var err error
 		argument, err = os.ReadFile(opened)
 		return err == nil

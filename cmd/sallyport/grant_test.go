@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -93,13 +92,11 @@ func TestGrant_asTyped(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(now), string(before)) || !strings.Contains(string(now), "\n  files:\n    grants:\n      - ") {
 		t.Errorf("%s %v", now, err)
 	}
-	for range 600 {
-		if said, failed = read(); !failed {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if failed || !strings.Contains(said, "remember") {
+	eventually(t, "the grant is in force", func() bool {
+		said, failed = read()
+		return !failed
+	})
+	if !strings.Contains(said, "remember") {
 		t.Errorf("%q", said)
 	}
 	if _, out, err = typed(t, line, home, ""); err == nil || !strings.Contains(out, "allow it already") {

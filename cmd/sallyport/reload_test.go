@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -28,17 +27,6 @@ func webSite(t *testing.T) (s *httptest.Server, hits *[]string) {
 	}))
 	t.Cleanup(s.Close)
 	return s, &seen
-}
-
-// eventually polls f until it returns true.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if f() {
-			return
-		}
-	}
-	t.Fatalf("in vain: %s", what)
 }
 
 func TestServe_followsItsConfiguration(t *testing.T) {

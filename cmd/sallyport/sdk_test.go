@@ -322,14 +322,3 @@ func (c *sdk) end(cmd *exec.Cmd) {
 		c.Errorf("the program did not end in %v", took)
 	}
 }
-
-// soon receives from a channel within a minute.
-func soon[T any](t *testing.T, from <-chan T) (v T) {
-	t.Helper()
-	select {
-	case v = <-from:
-	case <-time.After(time.Minute):
-		t.Fatal("nothing came")
-	}
-	return v
-}

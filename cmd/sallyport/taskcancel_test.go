@@ -6,8 +6,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // When a task is cancelled during a request, the request is aborted and none of the task's writes are committed.
@@ -56,61 +56,49 @@ func TestTask_cancelled(t *testing.T) {
 // sent twice.
 func TestTask_hostEnds(t *testing.T) {
 	arrived := make(chan struct{}, 9)
+	var again atomic.Bool
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
-		if r.URL.Path == "/slow" {
+		if r.URL.Path == "/slow" || r.URL.Path == "/stay" && !again.Load() {
 			<-r.Context().Done()
 		}
 	}))
 	defer upstream.Close()
-	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: ['net: POST %s/**']}}", upstream.URL)
+	config := fmt.Sprintf("plugins: {effects: {limits: {deadline: 60s}, grants: ['net: POST %s/**', 'net: GET %[1]s/stay']}}", upstream.URL)
 	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
 	start := func() *lineClient {
 		cmd := program(t, config, "serve", plugins)
 		ownState(cmd, state)
 		return startLines(t, cmd)
 	}
-	post := func(path string) step {
-		return step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + path}}
+	fetch := func(method, path string) step {
+		return step{"do": "fetch", "params": map[string]any{"method": method, "url": upstream.URL + path}}
 	}
 	c := start()
-	open := func(steps ...step) map[string]any {
+	open := func(steps ...step) string {
 		v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
 		if err != nil || v.ResultType != "task" {
 			t.Fatalf("%+v, %s, %v", v, refused, err)
 		}
-		return map[string]any{"taskId": v.TaskID}
+		return v.TaskID
 	}
-	slow := open(post("/slow"))
-	sleeps := open(post("/once"), step{"do": "sleep", "times": 1500})
-	soon(t, arrived)
-	soon(t, arrived)
-	time.Sleep(100 * time.Millisecond) // so that the outcome of the second request is most likely known
+	slow := open(fetch("POST", "/slow"))
+	stays := open(fetch("POST", "/once"), fetch("GET", "/stay"))
+	for range 3 { // with the third, the outcome of /once is known
+		soon(t, arrived)
+	}
+	again.Store(true)
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}
 	c = start()
-	wait := func(id map[string]any) taskView {
-		t.Helper()
-		for range 1000 {
-			v, _, err := c.ask("tasks/get", id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v.Status != "working" {
-				return v
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatal("it never ends")
-		return taskView{}
-	}
-	if v := wait(slow); v.Status != "failed" || !v.Error.Data.UnknownOutcome || v.Error.Data.Request != "POST "+upstream.URL+"/slow" {
+	if v := c.wait(t, slow); v.Status != "failed" || !v.Error.Data.UnknownOutcome || v.Error.Data.Request != "POST "+upstream.URL+"/slow" {
 		t.Errorf("%+v", v)
 	}
-	if v := wait(sleeps); v.Status != "completed" && !v.Error.Data.UnknownOutcome {
+	if v := c.wait(t, stays); v.Status != "completed" || v.Result.IsError {
 		t.Errorf("%+v", v)
 	}
+	soon(t, arrived) // the GET, which may be repeated
 	if n := len(arrived); n != 0 {
 		t.Errorf("%d requests more", n)
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +17,8 @@ func TestTaskDisk_full(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	cmd := program(t, "plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, state)
+	var log lockedBuffer
+	cmd.Stderr = &log
 	c := startLines(t, cmd)
 	waits := c.openTask(t, effects("", question))
 	v := c.until(t, waits, "input_required")
@@ -42,7 +43,7 @@ func TestTaskDisk_full(t *testing.T) {
 	if _, refused, err := c.ask("tasks/update", update); refused == "" || err != nil {
 		t.Errorf("answers that nothing keeps are taken: %v", err)
 	}
-	time.Sleep(time.Second) // so that one task most likely ends meanwhile
+	eventually(t, "a task ends on the full disk", func() bool { return strings.Contains(log.String(), "a task's outcome cannot be kept") })
 	limit(1 << 62)
 	again := c.openTask(t, effects("", step{"do": "sleep", "times": 1}))
 	if _, refused, err := c.ask("tasks/update", update); refused != "" || err != nil {

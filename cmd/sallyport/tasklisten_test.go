@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // heardOf reads notifications until the task has ended, and returns its statuses.
@@ -105,8 +104,7 @@ func TestTaskListen_otherProcess(t *testing.T) {
 	if err := runs.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = runs.end()                     // it was killed
-	time.Sleep(100 * time.Millisecond) // so that its ID is released
+	_ = runs.end() // it was killed
 	third := start()
 	if got := listens.heardOf(t, id); !slices.Equal(got, []string{"input_required", "working", "completed"}) {
 		t.Errorf("heard %v", got)

@@ -23,18 +23,19 @@ func (c *lineClient) askOnce(t *testing.T, key string, params map[string]any) ta
 	return v
 }
 
-// wait polls a task until its status is not working and has changed.
+// wait polls a task until its status is not working.
 func (c *lineClient) wait(t *testing.T, id string) taskView {
 	t.Helper()
-	for {
-		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
-		if err != nil || refused != "" {
+	var v taskView
+	eventually(t, "the task does not work any more", func() bool {
+		var refused string
+		var err error
+		if v, refused, err = c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || refused != "" {
 			t.Fatal(refused, err)
 		}
-		if v.Status != "working" {
-			return v
-		}
-	}
+		return v.Status != "working"
+	})
+	return v
 }
 
 // A task with an idempotency key continues after its host was killed. A repeated call with the key returns the same

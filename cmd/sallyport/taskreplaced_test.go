@@ -65,9 +65,9 @@ func TestTaskReplaced(t *testing.T) {
 		return string(out)
 	}
 	held, later, approved, gone := open(), open(), open(), open()
-	sooner(t, "pinned", func() bool { return strings.Contains(status("--locked"), "loaded") })
+	eventually(t, "pinned", func() bool { return strings.Contains(status("--locked"), "loaded") })
 	put(t, file, marked(t, original, "second"))
-	sooner(t, "the new bytes are held", func() bool {
+	eventually(t, "the new bytes are held", func() bool {
 		return strings.Contains(status(), "are held, and the approved ones")
 	})
 	if v := goOn(held, "completed"); v.Result.IsError {

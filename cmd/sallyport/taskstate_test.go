@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // answersTo accepts all questions of a task.
@@ -23,18 +23,16 @@ var question = step{"do": "ask", "text": "elicitation/create", "params": map[str
 // until polls a task until it has a status.
 func (c *lineClient) until(t *testing.T, id, status string) taskView {
 	t.Helper()
-	for range 1000 {
-		v, refused, err := c.ask("tasks/get", map[string]any{"taskId": id})
-		if err != nil || refused != "" {
+	var v taskView
+	eventually(t, "the task is "+status, func() bool {
+		var refused string
+		var err error
+		if v, refused, err = c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || refused != "" {
 			t.Fatal(refused, err)
 		}
-		if v.Status == status {
-			return v
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("the task is never %s", status)
-	return taskView{}
+		return v.Status == status
+	})
+	return v
 }
 
 // A task of a plugin with state keeps its instance to the end: it is answered through any process, sees the state of
@@ -120,18 +118,22 @@ func TestTaskState_bounded(t *testing.T) {
 		}
 		ids = append(ids, v.TaskID)
 	}
-	asks := func() (id string) { // the task with the instance
+	asks := func() (asking string) { // the task with the instance
 		t.Helper()
-		for range 100 {
-			for _, id := range ids {
-				if v, _, err := c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || v.Status == "input_required" {
-					return id
+		eventually(t, "a task asks", func() bool {
+			i := slices.IndexFunc(ids, func(id string) bool {
+				v, _, err := c.ask("tasks/get", map[string]any{"taskId": id})
+				if err != nil {
+					t.Fatal(err)
 				}
+				return v.Status == "input_required"
+			})
+			if i >= 0 {
+				asking = ids[i]
 			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatal("none asks")
-		return ""
+			return i >= 0
+		})
+		return asking
 	}
 	first := asks()
 	if _, _, err := c.ask("tasks/cancel", map[string]any{"taskId": first}); err != nil {
