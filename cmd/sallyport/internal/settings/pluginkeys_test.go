@@ -31,3 +31,20 @@ func TestPluginKeys_areRead(t *testing.T) {
 		}
 	}
 }
+
+// The words in the syntax of a kind are valid values of it.
+func TestKind_syntaxWords(t *testing.T) {
+	for _, k := range Keys() {
+		for i, word := range strings.Split(k.Kind.Syntax(), "`") {
+			if i%2 == 0 {
+				continue
+			}
+			if err := check(k.Kind, word); err != nil {
+				t.Errorf("%s: %v", k.Name, err)
+			}
+		}
+		if k.Default != "" && check(k.Kind, k.Default) != nil {
+			t.Errorf("%s: the default %q is invalid", k.Name, k.Default)
+		}
+	}
+}
