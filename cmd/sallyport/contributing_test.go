@@ -9,7 +9,7 @@ import (
 )
 
 // TestContributing_walks checks the walks of CONTRIBUTING.md: each has two to five files, each file exists, and it
-// contains the identifiers that its row quotes.
+// contains the identifiers that its row quotes. All paths that the page quotes must exist.
 func TestContributing_walks(t *testing.T) {
 	page := rootFile(t, "CONTRIBUTING.md")
 	_, section, _ := strings.Cut(page, "\n## Walks\n")
@@ -31,7 +31,7 @@ func TestContributing_walks(t *testing.T) {
 			checkQuoted(t, rootFile(t, r[1]), r[1], r[2])
 		}
 	}
-	for _, quoted := range regexp.MustCompile("`([a-z]+/[a-z_./]+)`").FindAllStringSubmatch(section, -1) {
+	for _, quoted := range regexp.MustCompile("`([a-z]+/[a-z_./]+)`").FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(quoted[1]))); err != nil {
 			t.Errorf("CONTRIBUTING.md names %s: %v", quoted[1], err)
 		}
