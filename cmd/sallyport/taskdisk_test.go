@@ -3,6 +3,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +16,17 @@ import (
 // While the disk is full no task starts and no task ID is returned, since no task would be left after a crash. When
 // there is space again the same process goes on, and results of running tasks are kept.
 func TestTaskDisk_full(t *testing.T) {
+	arrived, answer := make(chan struct{}, 9), make(chan struct{})
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+	}))
+	defer upstream.Close()
 	state := filepath.Join(t.TempDir(), "state")
-	cmd := program(t, "plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
+	cmd := program(t, "plugins: {effects: {limits: {deadline: 60s}, grants: [elicitation, 'net: GET "+upstream.URL+"/']}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, state)
 	var log lockedBuffer
 	cmd.Stderr = &log
@@ -34,7 +45,8 @@ func TestTaskDisk_full(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ends := c.openTask(t, effects("", step{"do": "sleep", "times": 500}))
+	ends := c.openTask(t, effects("", step{"do": "fetch", "params": map[string]any{"method": "GET", "url": upstream.URL}}))
+	soon(t, arrived)
 	limit(1) // files cannot grow, as on a full disk
 	if text, retryable := c.refusedTask(t, effects("", question)); !strings.Contains(text, "the task cannot be kept, so it does not begin") || !retryable {
 		t.Error(text, retryable)
@@ -43,6 +55,7 @@ func TestTaskDisk_full(t *testing.T) {
 	if _, refused, err := c.ask("tasks/update", update); refused == "" || err != nil {
 		t.Errorf("answers that nothing keeps are taken: %v", err)
 	}
+	close(answer)
 	eventually(t, "a task ends on the full disk", func() bool { return strings.Contains(log.String(), "a task's outcome cannot be kept") })
 	limit(1 << 62)
 	again := c.openTask(t, effects("", step{"do": "sleep", "times": 1}))
