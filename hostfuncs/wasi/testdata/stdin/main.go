@@ -1,4 +1,4 @@
-// Command stdin answers each line it reads, while a timer runs.
+// Command stdin answers each line it reads, and prints a tick when a timer has run after that.
 package main
 
 import (
@@ -9,24 +9,27 @@ import (
 )
 
 func main() {
-	ticks := 0
-	done := make(chan int)
+	got, done := make(chan bool, 1), make(chan int)
 	go func() {
 		lines := bufio.NewScanner(os.Stdin)
 		n := 0
 		for lines.Scan() {
 			n++
 			fmt.Println("got", lines.Text())
+			got <- true
 		}
 		done <- n
 	}()
+	var tick <-chan time.Time
 	for {
 		select {
 		case n := <-done:
-			fmt.Println("end", n, ticks > 0)
+			fmt.Println("end", n)
 			return
-		case <-time.After(5 * time.Millisecond):
-			ticks++
+		case <-got:
+			tick = time.After(5 * time.Millisecond)
+		case <-tick:
+			fmt.Println("tick")
 		}
 	}
 }
