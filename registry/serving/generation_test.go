@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
@@ -56,48 +56,49 @@ func says(text string) Func {
 // A running call ends on the generation it began with; a later one, by an entry of the old generation, is served by the
 // new one, and fails once the plugin is removed.
 func TestGeneration_Replaced(t *testing.T) {
-	p, _ := home()
-	begun, letGo := make(chan struct{}), make(chan struct{})
-	old := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-		close(begun)
-		<-letGo
-		return json.RawMessage(`"old"`), nil
-	})
-	p.Replace(old)
-	x := tool(t, old, "x")
-	first := make(chan string)
-	go func() {
-		answer, err := x.Call(context.Background(), catalog.Call{})
-		if err != nil {
-			answer = []byte(err.Error())
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := home()
+		begun, letGo := make(chan struct{}), make(chan struct{})
+		old := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			close(begun)
+			<-letGo
+			return json.RawMessage(`"old"`), nil
+		})
+		p.Replace(old)
+		x := tool(t, old, "x")
+		first := make(chan string)
+		go func() {
+			answer, err := x.Call(context.Background(), catalog.Call{})
+			if err != nil {
+				answer = []byte(err.Error())
+			}
+			first <- string(answer)
+		}()
+		<-begun
+		p.Replace(generation(t, p, says(`"new"`)))
+		old.Retire()
+		if answer, err := x.Call(t.Context(), catalog.Call{}); err != nil || string(answer) != `"new"` {
+			t.Errorf("after it was replaced: %s %v", answer, err)
 		}
-		first <- string(answer)
-	}()
-	<-begun
-	p.Replace(generation(t, p, says(`"new"`)))
-	old.Retire()
-	if answer, err := x.Call(t.Context(), catalog.Call{}); err != nil || string(answer) != `"new"` {
-		t.Errorf("after it was replaced: %s %v", answer, err)
-	}
-	drained := make(chan error)
-	go func() { drained <- old.Drain(context.Background()) }()
-	select {
-	case <-drained:
-		t.Error("it is drained while a call runs")
-	case <-time.After(20 * time.Millisecond):
-	}
-	close(letGo)
-	if got := <-first; got != `"old"` {
-		t.Errorf("the call that ran: %s", got)
-	}
-	if err := <-drained; err != nil {
-		t.Error(err)
-	}
-	p.Current().Retire()
-	p.Replace(nil)
-	if _, err := x.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
-		t.Errorf("after it was removed: %v", err)
-	}
+		drained := make(chan error, 1)
+		go func() { drained <- old.Drain(context.Background()) }()
+		synctest.Wait()
+		if len(drained) > 0 {
+			t.Error("it is drained while a call runs")
+		}
+		close(letGo)
+		if got := <-first; got != `"old"` {
+			t.Errorf("the call that ran: %s", got)
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		p.Current().Retire()
+		p.Replace(nil)
+		if _, err := x.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
+			t.Errorf("after it was removed: %v", err)
+		}
+	})
 }
 
 // Drain does not outlast its context.
