@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -417,6 +418,14 @@ func TestFiles_LoadOnceWithoutWatching(t *testing.T) {
 	}
 }
 
+// untilCancelled is a client with a Progress that waits until the call is cancelled.
+type untilCancelled struct{ *blocking }
+
+func (c untilCancelled) Progress(ctx context.Context, _ json.RawMessage) {
+	c.reached <- struct{}{}
+	<-ctx.Done()
+}
+
 func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), ask: progress, answer: says("late")}.write(t, dir, "p.wasm")
@@ -425,15 +434,14 @@ func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool, _ := r.Snapshot().Tool("p-say")
-	client := newBlocking()
+	client := untilCancelled{newBlocking()}
 	done := make(chan error, 1)
 	go func() {
 		_, err := tool.Call(context.Background(), catalog.Call{Client: client})
 		done <- err
 	}()
 	<-client.reached
-	time.AfterFunc(100*time.Millisecond, func() { close(client.letGo) })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	if err := r.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("close: %v", err)

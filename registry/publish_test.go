@@ -102,41 +102,43 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 
 // A plugin can report updates of its own resources only. A replaced plugin reports an update of all its resources.
 func TestChange_Updated(t *testing.T) {
-	r := open(t, Options{})
-	own := `{"resources":[{"uri":"a://x","name":"x"},{"uri":"a://hidden","name":"h","hidden":true}],` +
-		`"resourceTemplates":[{"uriTemplate":"a://t/{id}","name":"t"}]}`
-	tell := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-		for _, uri := range []string{"a://x", "a://t/1", "a://hidden", "a://none", "sallyport://plugins"} {
-			params := json.RawMessage(`{"uri":"` + uri + `"}`)
-			if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/resources/updated", params, nil); err != nil {
-				return nil, err
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, Options{})
+		own := `{"resources":[{"uri":"a://x","name":"x"},{"uri":"a://hidden","name":"h","hidden":true}],` +
+			`"resourceTemplates":[{"uriTemplate":"a://t/{id}","name":"t"}]}`
+		tell := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+			for _, uri := range []string{"a://x", "a://t/1", "a://hidden", "a://none", "sallyport://plugins"} {
+				params := json.RawMessage(`{"uri":"` + uri + `"}`)
+				if _, err := runtime.GateFrom(ctx).Ask(ctx, "notifications/resources/updated", params, nil); err != nil {
+					return nil, err
+				}
+			}
+			return json.RawMessage("{}"), nil
+		}
+		addPlugin := func() {
+			if err := r.AddGo("p", []byte(own), tell); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return json.RawMessage("{}"), nil
-	}
-	addPlugin := func() {
-		if err := r.AddGo("p", []byte(own), tell); err != nil {
+		addPlugin()
+		told := make(chan catalog.Change, 8)
+		time.Sleep(2 * catalog.NotifyDelay) // in the bubble's time: changes of the start are delivered
+		defer r.Watch(func(c catalog.Change) { told <- c })()
+		reader, _ := r.Snapshot().Resource("a://x")
+		if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	addPlugin()
-	told := make(chan catalog.Change, 8)
-	time.Sleep(2 * catalog.NotifyDelay) // changes of the start are delivered
-	defer r.Watch(func(c catalog.Change) { told <- c })()
-	reader, _ := r.Snapshot().Resource("a://x")
-	if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := <-told, (catalog.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	addPlugin()
-	if got := <-told; got.Lists() || !got.Replaced["p"] || len(got.Replaced) != 1 {
-		t.Errorf("%+v", got)
-	}
-	if got := r.Snapshot().Owner("a://t/1"); got != "p" {
-		t.Errorf("owner %q", got)
-	}
+		if got, want := <-told, (catalog.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		addPlugin()
+		if got := <-told; got.Lists() || !got.Replaced["p"] || len(got.Replaced) != 1 {
+			t.Errorf("%+v", got)
+		}
+		if got := r.Snapshot().Owner("a://t/1"); got != "p" {
+			t.Errorf("owner %q", got)
+		}
+	})
 }
 
 // A hidden entry is unknown until the plugin shows it, and then visible to the caller of that call only. Hiding applies

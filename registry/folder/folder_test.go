@@ -26,7 +26,7 @@ type record struct {
 	content map[string]string
 	shown   []string      // names made visible by the last Show
 	hold    chan struct{} // nil, or blocks loading until it is closed
-	looks   int
+	looks   chan struct{} // receives at the begin of each load
 }
 
 func (r *record) Sources() map[string]bool {
@@ -54,8 +54,11 @@ func (r *record) Begin(path string) func(context.Context) Result {
 	return func(context.Context) Result {
 		r.mu.Lock()
 		hold := r.hold
-		r.looks++
 		r.mu.Unlock()
+		select {
+		case r.looks <- struct{}{}:
+		default: // nothing waits for it
+		}
 		if hold != nil {
 			<-hold
 		}
@@ -96,7 +99,7 @@ func (r *record) show() string {
 // start watches a folder until the test ends.
 func start(t *testing.T, dir string, change func(*Watcher)) (*Watcher, *record) {
 	t.Helper()
-	r := &record{sources: map[string]bool{}, stamps: map[string]fileid.Stamp{}, content: map[string]string{}}
+	r := &record{looks: make(chan struct{}, 1), sources: map[string]bool{}, stamps: map[string]fileid.Stamp{}, content: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	w := New(ctx, Options{Dir: dir, Files: r, Go: work.Go, Logger: slog.New(slog.DiscardHandler)})
@@ -196,11 +199,7 @@ func TestWatcher_ChangedMeanwhile(t *testing.T) {
 	write(t, path, "1")
 	w, r := start(t, dir, func(w *Watcher) { w.Files.(*record).hold = hold })
 	w.Touch("")
-	for looks := 0; looks == 0; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		looks = r.looks
-		r.mu.Unlock()
-	}
+	<-r.looks
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := w.Ready(soon); !errors.Is(err, context.DeadlineExceeded) {
@@ -275,11 +274,7 @@ func TestWatcher_Looked(t *testing.T) {
 		stopped <- err
 	}()
 	w.Touch("")
-	for looks := 0; looks == 0; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		looks = r.looks
-		r.mu.Unlock()
-	}
+	<-r.looks
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := w.Looked(soon); !errors.Is(err, context.DeadlineExceeded) {
