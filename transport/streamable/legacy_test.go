@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"testing"
 	"testing/synctest"
@@ -112,8 +113,18 @@ func TestLegacy_SessionBelongsToPrincipal(t *testing.T) {
 // TestLegacy_DisconnectGoesOn checks that a disconnect does not cancel, as old revisions require.
 func TestLegacy_DisconnectGoesOn(t *testing.T) {
 	f := newFake()
-	s := start(t, f, nil)
+	h, contexts := newHandler(f, nil), make(chan context.Context, 9)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		contexts <- r.Context()
+		h.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	defer h.Close()
+	s := &site{t, h, web.URL + "/mcp"}
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
+	for len(contexts) > 0 {
+		<-contexts
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error)
 	go func() {
@@ -126,12 +137,11 @@ func TestLegacy_DisconnectGoesOn(t *testing.T) {
 	receive(t, f.entered)
 	leave()
 	<-gone
-	select {
-	case err := <-f.left:
-		t.Fatalf("the call ended with %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
+	receive(t, receive(t, contexts).Done()) // the server has noticed it
 	s.want("the session goes on", "POST", legacyBody(1, "ping", "{}"), in, 200, okBody)
+	if len(f.left) > 0 {
+		t.Fatalf("the call ended with %v", <-f.left)
+	}
 	close(f.release)
 	if err := receive(t, f.left); err != nil {
 		t.Errorf("the call ended with %v", err)

@@ -347,11 +347,22 @@ func TestServe_ShutdownWaits(t *testing.T) {
 		s.want("call", "POST", callBody("wait", ""), modernHeaders("tools/call", "wait", nil), 200, doneBody)
 	}()
 	receive(t, f.entered)
+	rests := s.dial() // it is closed by the shutdown, after the listener
+	if err := s.request(t.Context(), "POST", callBody("echo", ""), modernHeaders("tools/call", "echo", nil)).Write(rests); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(rests)
+	if response, err := http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	} else if _, err := io.Copy(io.Discard, response.Body); err != nil || response.Close {
+		t.Fatal("the connection does not stay:", err)
+	}
 	s.stop()
-	select {
-	case err := <-s.done:
-		t.Fatalf("Serve returned %v with a call in flight", err)
-	case <-time.After(50 * time.Millisecond):
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Fatal(err)
+	}
+	if len(s.done) > 0 {
+		t.Fatalf("Serve returned %v with a call in flight", <-s.done)
 	}
 	if c, err := net.Dial("tcp", s.l.Addr().String()); err == nil {
 		c.Close()
