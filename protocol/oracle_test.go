@@ -240,19 +240,15 @@ func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 	if err == nil {
 		t.Error("a cancelled call has no error")
 	}
-	for range 1000 {
+	eventually(t, "no call runs", func() bool {
 		p.conn.mu.Lock()
+		defer p.conn.mu.Unlock()
 		n := 0
 		for _, r := range p.conn.inFlight {
 			if r.method != "subscriptions/listen" {
 				n++
 			}
 		}
-		p.conn.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the call still runs")
+		return n == 0
+	})
 }

@@ -68,15 +68,27 @@ func (h *taskHost) ask(principal, method, params, more string) json.RawMessage {
 // until polls a task until it has the status.
 func (h *taskHost) until(principal, id, status string) json.RawMessage {
 	h.t.Helper()
-	for range 1000 {
-		answer := h.ask(principal, "tasks/get", fmt.Sprintf(`"taskId":%q`, id), "")
-		if is, _ := jsonraw.String(jsonraw.Get(answer, "result", "status")); is == status {
-			return answer
+	var answer json.RawMessage
+	eventually(h.t, fmt.Sprintf("task %s is %s", id, status), func() bool {
+		answer = h.ask(principal, "tasks/get", fmt.Sprintf(`"taskId":%q`, id), "")
+		is, _ := jsonraw.String(jsonraw.Get(answer, "result", "status"))
+		return is == status
+	})
+	return answer
+}
+
+// eventually polls until ok returns true. It is for conditions without an event: the end of goroutines, and a change in
+// the store or the server, by the requests with which a client would poll.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	const pause = 5 * time.Millisecond
+	for range time.Minute / pause {
+		if ok() {
+			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(pause)
 	}
-	h.t.Fatalf("task %s is never %s", id, status)
-	return nil
+	t.Fatalf("never: %s", what)
 }
 
 const asksRoots = `,"ask":[[{"Method":"roots/list","Key":"r"}]]`
@@ -97,12 +109,7 @@ func TestTask_waitsForDays(t *testing.T) {
 		t.Fatal("no task")
 	}
 	h.until("stdio:1", id, "input_required")
-	for n := 0; goruntime.NumGoroutine() > running; n++ {
-		if n > 1000 {
-			t.Fatalf("%d goroutines wait with it", goruntime.NumGoroutine()-running)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	eventually(t, "no goroutine waits with it", func() bool { return goruntime.NumGoroutine() <= running })
 	if err := h.server.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -199,14 +206,11 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	if !strings.Contains(string(got), `"unknown_outcome":true`) || !strings.Contains(string(got), "the saving of what the call wrote was under way") {
 		t.Errorf("got %s", got)
 	}
-	for n := 0; ; n++ { // removed shortly after the end is visible
+	eventually(t, "no part is left", func() bool { // removed shortly after the end is visible
 		left, err := second.Below(t.Context(), store.Part, begun.ID)
-		if err != nil || n > 1000 {
-			t.Fatalf("%d parts are left: %v", len(left), err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(left) == 0 {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return len(left) == 0
+	})
 }
