@@ -87,7 +87,7 @@ func (s *second) compare(t *testing.T, what string, wasm []byte) {
 	if reason == "" {
 		s.valid++
 	}
-	m, err := anew(wasm)
+	m, err := checked(wasm)
 	if err != nil {
 		if reason == "" {
 			s.refusedHere++
@@ -198,7 +198,7 @@ func (s *second) operands(t *testing.T) {
 		}
 		for n := range len(push) * len(push) * len(push) {
 			stack := w.Code(push[n/49], push[n/7%7], push[n%7])
-			m, err := anew(spelledModule(x.Odd, stack))
+			m, err := checked(spelledModule(x.Odd, stack))
 			if err != nil {
 				continue
 			}
