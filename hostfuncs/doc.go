@@ -5,7 +5,7 @@
 //
 //	            Ask(method, params)                              ┌ log       slog, the client
 //	guest ──▶ ABI ──────────────▶ Gate ── check ─ record ─ effect ┼ progress  the client
-//	   └────▶ WASI ──▶ tree ──────▶ ▲        │                    ├ net       our own HTTP client
+//	   └────▶ WASI ──▶ jail ──────▶ ▲        │                    ├ net       our own HTTP client
 //	            Allow(op, path)     │        └─▶ Denial: why, and  └ fs        the files of the host
 //	                             Policy          the line that
 //	                    (grants, configuration)  would allow it

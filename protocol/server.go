@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
-	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -85,7 +85,7 @@ type Server struct {
 	sessions *envelope.Sessions
 	now      func() time.Time
 
-	tasks     *runner.Runner
+	tasks     *task.Runner
 	stopWatch func()
 
 	mu     sync.Mutex

@@ -12,14 +12,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
-	"github.com/sallyport-mcp/sallyport/protocol/task/runner"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // newTasks returns the task runner of the server.
-func (s *Server) newTasks() *runner.Runner {
-	return runner.New(runner.Options{Run: s.runTask, May: s.mayRun, Store: s.opts.Store, Tasks: s.opts.Tasks, Keys: s.keys, Now: s.now, Log: s.log})
+func (s *Server) newTasks() *task.Runner {
+	return task.NewRunner(task.RunnerOptions{Run: s.runTask, May: s.mayRun, Store: s.opts.Store, Tasks: s.opts.Tasks, Keys: s.keys, Now: s.now, Log: s.log})
 }
 
 // taskMark identifies the servers that may continue a task after its process ends. It is sealed, so only servers
@@ -56,7 +55,7 @@ func (s *Server) mayRun(t *task.Task, asked bool) bool {
 }
 
 // runTask performs the call of a task as if the client had sent it.
-func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
+func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 	params := t.Params
 	if t.State != "" {
 		params = t.Next()
@@ -72,7 +71,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) runner.Outcome {
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guarded(ctx, callTool)
 	resp := r.respond(ctx, body, err)
-	return runner.Outcome{Body: resp.Body, Err: resp.Err}
+	return task.Outcome{Body: resp.Body, Err: resp.Err}
 }
 
 // mayBeCalledAgain is the end of the error text for a task that cannot continue although its call is valid.
@@ -80,7 +79,7 @@ const mayBeCalledAgain = ", so it cannot go on: what it did until then stays don
 
 // failedTask answers a task that failed after its process was lost, or returns ok false.
 func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
-	var lost *runner.LostError
+	var lost *task.LostError
 	var unknown *journal.UnknownError
 	message, retryable := "", "false"
 	switch {

@@ -8,12 +8,11 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
 // builtinURI is the URI of the resource that lists the plugins.
-const builtinURI = names.Host + "://plugins"
+const builtinURI = manifest.HostName + "://plugins"
 
 // builtinResource is its definition.
 const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"Loaded plugins",` +
@@ -27,13 +26,13 @@ func (r *Registry) addBuiltin() error {
 		return err
 	}
 	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
-	return r.addCode(names.Host, &serving.Code{Manifest: m, Serve: r.readStatus})
+	return r.addCode(manifest.HostName, &serving.Code{Manifest: m, Serve: r.readStatus})
 }
 
 // readStatus serves sallyport://plugins: the status of each plugin, with base names in place of file paths.
 func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	list := r.Plugins()
-	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == names.Host })
+	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == manifest.HostName })
 	for i := range list {
 		if list[i].File != "" {
 			list[i].File = filepath.Base(list[i].File)

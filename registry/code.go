@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
@@ -14,7 +13,7 @@ import (
 // Publishing and grants follow the plugin's Config, if there is one. A second plugin of the same name replaces the
 // first.
 func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
-	if err := names.Check(name); err != nil {
+	if err := manifest.CheckName(name); err != nil {
 		return err
 	}
 	m, err := manifest.Parse(bytes.Clone(raw))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -65,7 +65,7 @@ func checkConfigs(configs map[string]Config) (map[string]Config, error) {
 	checked := make(map[string]Config, len(configs))
 	folded := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
-		if err := names.Check(name); err != nil {
+		if err := manifest.CheckName(name); err != nil {
 			return nil, err
 		}
 		if other := folded[fold(name)]; other != "" {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
-	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // loadExtismFile reads a manifest. Its module is a separate file, which is loaded separately.
@@ -50,7 +50,7 @@ func (r *Registry) extismPlans() (plans []*plan, claimed map[string]bool) {
 		if !extismfile.Is(path) || sources[path] && !r.hasOwnKey(path, nil) || filepath.Dir(path) != r.opts.Dir {
 			continue
 		}
-		name, err := names.OfFile(path)
+		name, err := manifest.NameOfFile(path)
 		if err != nil {
 			plans = append(plans, &plan{name: filepath.Base(path), path: path, err: err})
 			continue
@@ -77,15 +77,15 @@ func (r *Registry) readingManifests() bool {
 
 // ownPlugin reports whether a module in the folder remains a plugin by itself in spite of the manifest: it was approved
 // as one, or the operator configured it under a name that is not the manifest's.
-func (r *Registry) ownPlugin(path, manifest string) bool {
-	name, err := names.OfFile(path)
+func (r *Registry) ownPlugin(path, label string) bool {
+	name, err := manifest.NameOfFile(path)
 	if err != nil {
 		return false
 	}
 	if r.pinnedFile(name, path) {
 		return true
 	}
-	if name == manifest {
+	if name == label {
 		return false
 	}
 	_, configured := r.configs[name]

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
 
@@ -92,7 +92,7 @@ func (r *Registry) filePlans() []*plan {
 	for _, f := range r.opts.Files {
 		path := absolute(f.Path)
 		p := &plan{path: path, file: r.files[path], config: f.Config.clone()}
-		p.name, p.err = names.OfFile(path)
+		p.name, p.err = manifest.NameOfFile(path)
 		if extismfile.Is(path) && p.err == nil {
 			p = r.extismPlan(p.name, path, p.config)
 		}
@@ -120,7 +120,7 @@ func (r *Registry) folderPlans() []*plan {
 			continue
 		}
 		p := &plan{path: path, file: f}
-		if p.name, p.err = names.OfFile(path); p.err != nil {
+		if p.name, p.err = manifest.NameOfFile(path); p.err != nil {
 			p.name = filepath.Base(path)
 		}
 		c, configured := r.configs[p.name]
@@ -144,7 +144,7 @@ func (r *Registry) folderPlans() []*plan {
 // hasOwnKey reports whether a key of the settings is a file's own name, without source, and no manifest has that name:
 // the file is that plugin too, even if other keys have it as their source.
 func (r *Registry) hasOwnKey(path string, manifests map[string]bool) bool {
-	name, err := names.OfFile(path)
+	name, err := manifest.NameOfFile(path)
 	if err != nil || filepath.Dir(path) != r.opts.Dir {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
-	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 func newGrant(std stdio) *cobra.Command {
@@ -63,7 +63,7 @@ func strangerNote(s *settings.Settings, plugin string) string {
 		return fmt.Sprintf("note    the configuration has no plugin %s, and no plugin folder to look for it in: is the name right?\n", plugin)
 	}
 	for _, e := range entries {
-		if name, err := names.OfFile(e.Name()); err == nil && name == plugin {
+		if name, err := manifest.NameOfFile(e.Name()); err == nil && name == plugin {
 			return ""
 		}
 	}

@@ -41,7 +41,7 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/egress"},
-	"golang.org/x/text":                      {"internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/names"},
+	"golang.org/x/text":                      {"internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/terminal", "internal/filelock", "hostfuncs/fs/commit", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image"},
 	"golang.org/x/time":                      {"transport/ratelimit"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},

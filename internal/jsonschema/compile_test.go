@@ -2,16 +2,14 @@ package jsonschema
 
 import (
 	"testing"
-
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/census"
 )
 
 func TestCompile_EndsWhenItsStepsAreUsedUp(t *testing.T) {
 	c := newCompiler(&Options{}, 1)
-	if err := c.AddResource(census.BaseURL, map[string]any{"items": map[string]any{"items": map[string]any{}}}); err != nil {
+	if err := c.AddResource(BaseURL, map[string]any{"items": map[string]any{"items": map[string]any{}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Compile(census.BaseURL); err == nil || err.Error() != "takes too many steps to compile" {
+	if _, err := c.Compile(BaseURL); err == nil || err.Error() != "takes too many steps to compile" {
 		t.Errorf("got %v", err)
 	}
 }

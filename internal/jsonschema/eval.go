@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
 // Validate checks a value against the schema. The error is a *ValidationError: mostly the first violation in
@@ -171,7 +170,7 @@ func (e *evaluator) isInteger(v value) bool {
 	raw := e.of(v)
 	for _, c := range raw {
 		if c == '.' || c|' ' == 'e' {
-			return e.spend(len(raw)/workBytes) && decimal.Parse(raw).IsInteger()
+			return e.spend(len(raw)/workBytes) && Parse(raw).IsInteger()
 		}
 	}
 	return true

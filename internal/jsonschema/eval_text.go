@@ -2,8 +2,6 @@ package jsonschema
 
 import (
 	"unicode/utf8"
-
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
 func (e *evaluator) checkText(t *textRule, v value) bool {
@@ -54,7 +52,7 @@ func (e *evaluator) checkNumber(n *numberRule, v value) bool {
 	if !e.spend(len(raw) / workBytes) {
 		return false
 	}
-	x := decimal.Parse(raw)
+	x := Parse(raw)
 	switch {
 	case n.min != nil && x.Cmp(n.min.number) < 0:
 		return e.fail("want at least %s, but got %s", n.min.text, shown(raw))
@@ -75,7 +73,7 @@ func (e *evaluator) checkMultiple(m *bound, raw []byte) bool {
 	if !e.spend(matchWork + len(raw)) {
 		return false
 	}
-	if !decimal.Parse(raw).IsMultiple(m.number) {
+	if !Parse(raw).IsMultiple(m.number) {
 		return e.fail("want a multiple of %s, but got %s", m.text, shown(raw))
 	}
 	return true

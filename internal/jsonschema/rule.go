@@ -1,8 +1,6 @@
 package jsonschema
 
-import (
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
-)
+import ()
 
 // rule is one subschema in the form for the evaluator. Absent keywords are nil and cost nothing.
 type rule struct {
@@ -102,6 +100,6 @@ type numberRule struct {
 
 // bound is a numeric limit in the schema.
 type bound struct {
-	number decimal.Number
+	number Number
 	text   string
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
 // translator converts the library's schema graph to rules.
@@ -283,7 +282,7 @@ func newBound(r *big.Rat) *bound {
 	if r == nil {
 		return nil
 	}
-	n, text := decimal.FromRat(r)
+	n, text := FromRat(r)
 	return &bound{number: n, text: shown(text)}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema/decimal"
 )
 
 // kind is the type of a JSON value. The bits form sets.
@@ -190,7 +189,7 @@ func (x *index) appendKey(dst []byte, v value) []byte {
 	case kindString:
 		return appendText(append(dst, 's'), x.string(v))
 	case kindNumber:
-		return append(decimal.AppendKey(append(dst, 'n'), x.of(v)), ';')
+		return append(AppendKey(append(dst, 'n'), x.of(v)), ';')
 	case kindArray:
 		dst = append(dst, '[')
 		for _, m := range x.members(v) {

@@ -31,7 +31,7 @@ func ConfineUI(meta json.RawMessage) (json.RawMessage, bool) {
 		return meta, false
 	}
 	all := len(o)
-	o = slices.DeleteFunc(o, func(m jsonraw.Member) bool { return wishes(m) || m.Key != "ui" && strings.EqualFold(m.Key, "ui") })
+	o = slices.DeleteFunc(o, func(m jsonraw.Member) bool { return asksForUI(m) || m.Key != "ui" && strings.EqualFold(m.Key, "ui") })
 	cut := len(o) < all
 	ui, err := jsonraw.ParseObject(o.Get("ui"))
 	if errors.As(err, &twice) {
@@ -55,9 +55,9 @@ func confined(key string) bool {
 	return strings.EqualFold(key, "csp") || strings.EqualFold(key, "permissions") || strings.EqualFold(key, "domain")
 }
 
-// wishes reports whether a member of _meta is a request of a page under another name: the ui members at top level,
+// asksForUI reports whether a member of _meta is a request of a page under another name: the ui members at top level,
 // and those of OpenAI clients. Their outputTemplate is kept only if it is a ui:// resource of this host.
-func wishes(m jsonraw.Member) bool {
+func asksForUI(m jsonraw.Member) bool {
 	prefix, name, _ := strings.Cut(m.Key, "/")
 	switch strings.ToLower(prefix) {
 	case "ui":

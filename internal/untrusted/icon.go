@@ -11,7 +11,7 @@ import (
 const MaxIcons = 16
 
 // KeepIcons returns the icons that may allows, and the number of removed icons. kept is nil if none is left, or if raw
-// is not a list or exceeds Most.
+// is not a list or exceeds MaxIcons.
 func KeepIcons(raw json.RawMessage, may func(src string) bool) (kept json.RawMessage, removed int) {
 	all, err := jsonraw.Elements(raw)
 	if err != nil {

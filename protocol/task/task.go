@@ -1,4 +1,4 @@
-// Package task stores calls that outlive their response: their params, status and result. It does not run them.
+// Package task stores and runs calls that outlive their response.
 //
 //	working ──▶ completed | failed | cancelled
 //	   ▲ │
@@ -10,6 +10,12 @@
 // A Book holds the tasks of one process, and stores them in a Store if it has one. Stored tasks are available to
 // all processes sharing the store and survive a restart. A running task records its process. If that process is
 // gone, another one adopts the task and replays its stored journal (Parts).
+//
+// A Runner runs them: those opened in this process, and adopted orphans of other processes.
+//
+//	Open ──▶ book ──▶ RunnerOptions.Run ──▶ outcome ──▶ book
+//	                   │   ▲           └──▶ questions ──▶ book, suspended ──▶ Answer runs it again
+//	                   └───┘ Ask: a kept task waits in its instance
 package task
 
 import (

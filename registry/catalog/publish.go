@@ -8,7 +8,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
 // Plugin is the input of Publish: a plugin, and the settings that select entries of its manifest.
@@ -153,7 +152,7 @@ func (p *publisher) name(k manifest.Kind, d manifest.Entry) (string, bool) {
 	if !p.wanted(k, d) {
 		return "", false
 	}
-	public := names.Public(p.plugin.Name, d.ID, p.plugin.Prefix)
+	public := manifest.PublicName(p.plugin.Name, d.ID, p.plugin.Prefix)
 	if first, taken := p.names[k][public]; taken {
 		p.problem("%s %q is left out: its public name %s is that of %q already", k, d.ID, public, first)
 		return "", false

@@ -11,7 +11,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 )
 
 // echo answers with a request's method and params.
@@ -191,7 +190,7 @@ func FuzzPublish(f *testing.F) {
 			return
 		}
 		for _, x := range Publish(Plugin{Name: "p", Manifest: m, Prefix: true, Server: &echo{}}).tools {
-			if len(x.Name) > names.MaxPublic || strings.Trim(x.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+			if len(x.Name) > manifest.MaxPublicName || strings.Trim(x.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 				t.Errorf("public name %q", x.Name)
 			}
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -76,7 +75,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.File = path
-	if d.Name, err = names.OfFile(path); err != nil {
+	if d.Name, err = manifest.NameOfFile(path); err != nil {
 		d.Name = filepath.Base(path)
 		d.Manifest.Problems = append(d.Manifest.Problems, err.Error())
 	}
@@ -88,7 +87,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 func (d *Description) publish(k manifest.Kind) (problems []string) {
 	first := map[string]string{}
 	for _, e := range d.Manifest.Entries(k) {
-		public := names.Public(d.Name, e.ID, d.Dialect != Text)
+		public := manifest.PublicName(d.Name, e.ID, d.Dialect != Text)
 		if other, taken := first[public]; taken {
 			problems = append(problems, fmt.Sprintf("%s %q is left out: its public name %s is that of %q already", k, e.ID, public, other))
 			continue

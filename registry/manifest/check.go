@@ -10,7 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
-	"github.com/sallyport-mcp/sallyport/registry/names"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
 )
 
@@ -206,7 +205,7 @@ func (c *check) checkName() {
 
 // checkScheme rejects the host's own scheme.
 func (c *check) checkScheme(scheme string) {
-	if strings.EqualFold(scheme, names.Host) {
-		c.refuse("%s: is the host's own", names.Host)
+	if strings.EqualFold(scheme, HostName) {
+		c.refuse("%s: is the host's own", HostName)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
-	"github.com/sallyport-mcp/sallyport/registry/names"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // plugin is the section of one plugin in the new configuration.
@@ -30,8 +30,8 @@ type plugin struct {
 // plugin converts one plugin and writes its section.
 func (t *turned) plugin(name string, n grant.Node) error {
 	p := &plugin{turned: t, name: name, where: "plugins." + name}
-	if names.Check(name) != nil {
-		made, err := names.OfFile(name + ".wasm")
+	if manifest.CheckName(name) != nil {
+		made, err := manifest.NameOfFile(name + ".wasm")
 		if err != nil {
 			return &grant.ParseError{Line: n.Line, Message: err.Error()}
 		}

@@ -1,6 +1,4 @@
-// Package names derives plugin names and public names: a plugin's name comes from the operator or from its file, and a
-// public name is the plugin's name, a '-', and the tool's local name.
-package names
+package manifest
 
 import (
 	"crypto/sha256"
@@ -15,21 +13,21 @@ import (
 )
 
 const (
-	// MaxPublic is the length limit of a public name: clients reject longer ones.
-	MaxPublic = 64
+	// MaxPublicName is the length limit of a public name: clients reject longer ones.
+	MaxPublicName = 64
 	// maxPluginName leaves room in a public name for the local name.
 	maxPluginName = 40
-	// Host is the plugin name reserved for the host, and the scheme of its URIs.
-	Host = "sallyport"
+	// HostName is the plugin name reserved for the host, and the scheme of its URIs.
+	HostName = "sallyport"
 )
 
-// Check reports why name is not a valid plugin name. It must be letters and digits, in groups joined by single
+// CheckName reports why name is not a valid plugin name. It must be letters and digits, in groups joined by single
 // underscores, so that the first '-' of a public name ends it.
-func Check(name string) error {
+func CheckName(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("a plugin's name cannot be empty")
-	case strings.EqualFold(name, Host):
+	case strings.EqualFold(name, HostName):
 		return fmt.Errorf("plugin name %q is the host's own", name)
 	case len(name) > maxPluginName:
 		return fmt.Errorf("plugin name %q is over %d characters", name, maxPluginName)
@@ -39,9 +37,9 @@ func Check(name string) error {
 	return nil
 }
 
-// OfFile returns the plugin name of a file: accents are removed, and all other invalid characters become underscores.
+// NameOfFile returns the plugin name of a file: accents are removed, and all other invalid characters become underscores.
 // If letters are lost, or the name is too long, it ends in a part of its hash: 漢字.wasm and 漢語.wasm are two plugins.
-func OfFile(path string) (string, error) {
+func NameOfFile(path string) (string, error) {
 	base := filepath.Base(path)
 	stem := norm.NFC.String(strings.TrimSuffix(base, filepath.Ext(base)))
 	plain := withoutAccents(stem)
@@ -55,7 +53,7 @@ func OfFile(path string) (string, error) {
 	case lost || len(name) > maxPluginName:
 		name = strings.TrimRight(name[:min(len(name), maxPluginName-suffixLen)], "_") + suffix(stem)
 	}
-	return name, Check(name)
+	return name, CheckName(name)
 }
 
 // withoutAccents replaces accented and otherwise decorated letters by the plain ones.
@@ -88,17 +86,17 @@ func suffix(s string) string {
 	return "_" + hex.EncodeToString(sum[:3])
 }
 
-// Public returns the public name of a plugin's tool or prompt: plugin-local, or only the local name without the prefix.
+// PublicName returns the public name of a plugin's tool or prompt: plugin-local, or only the local name without the prefix.
 // Characters that MCP does not allow become underscores; a name that is too long is cut and ends in a part of its hash.
-func Public(plugin, local string, prefix bool) string {
+func PublicName(plugin, local string, prefix bool) string {
 	name := strings.Map(publicRune, local)
 	whole := local
 	if prefix {
 		name = plugin + "-" + strings.Map(prefixedRune, local)
 		whole = plugin + "-" + local
 	}
-	if len(name) > MaxPublic {
-		name = name[:MaxPublic-suffixLen] + suffix(whole)
+	if len(name) > MaxPublicName {
+		name = name[:MaxPublicName-suffixLen] + suffix(whole)
 	}
 	return name
 }

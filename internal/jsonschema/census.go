@@ -1,10 +1,4 @@
-// Package census scans a JSON Schema before compilation: size, depth, number of subschemas, dialect and external
-// references.
-//
-//	c, err := census.Take(raw) // "/properties/a: external reference \"https://…\" is not loaded"
-//
-// Schemas are untrusted. One that passes is safe for a library that trusts its input, but may still be invalid.
-package census
+package jsonschema
 
 import (
 	"bytes"
@@ -200,7 +194,7 @@ func (c *Census) reference(key string, v any, base *url.URL) {
 	}
 	target, err := base.Parse(text)
 	if err != nil {
-		c.refuse("%q is no reference", sanitize.Cut(text, maxShown))
+		c.refuse("%q is no reference", sanitize.Cut(text, maxPath))
 		return
 	}
 	c.refs = append(c.refs, reference{c.pointer(), text, withoutFragment(target)})
@@ -210,13 +204,13 @@ func (c *Census) reference(key string, v any, base *url.URL) {
 func (c *Census) references() {
 	for _, r := range c.refs {
 		if c.err == nil && !c.bases[r.target] && !isDialectPart(r.target) {
-			c.err = &Problem{r.pointer, fmt.Sprintf("external reference %q is not loaded", sanitize.Cut(r.text, maxShown))}
+			c.err = &Problem{r.pointer, fmt.Sprintf("external reference %q is not loaded", sanitize.Cut(r.text, maxPath))}
 		}
 	}
 }
 
-// maxShown is the maximum length of a text quoted in an error, in bytes.
-const maxShown = 64
+// maxPath is the maximum length of a text quoted in an error, in bytes.
+const maxPath = 64
 
 func withoutFragment(u *url.URL) string {
 	text, _, _ := strings.Cut(u.String(), "#")

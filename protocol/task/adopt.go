@@ -1,11 +1,9 @@
-package runner
+package task
 
 import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 const (
@@ -73,10 +71,10 @@ func (r *Runner) adoptAll() {
 
 // adopt continues an orphan unless another process does or this one may not. asked reports whether its client
 // requests it now.
-func (r *Runner) adopt(ctx context.Context, orphan task.Task, asked bool) {
-	t, ours, err := r.Book.Adopt(ctx, orphan, func(t *task.Task) bool { return r.may(t, asked) })
+func (r *Runner) adopt(ctx context.Context, orphan Task, asked bool) {
+	t, ours, err := r.Book.Adopt(ctx, orphan, func(t *Task) bool { return r.may(t, asked) })
 	switch {
-	case err != nil && !errors.Is(err, task.ErrUnknown) && ctx.Err() == nil:
+	case err != nil && !errors.Is(err, ErrUnknown) && ctx.Err() == nil:
 		r.o.Log.Warn("a task that was interrupted cannot be taken over", "task", orphan.ID, "error", err)
 	case ours:
 		r.o.Log.Info("goes on with a task of a host that has gone", "task", t.ID, "try", t.Tries)
@@ -85,4 +83,4 @@ func (r *Runner) adopt(ctx context.Context, orphan task.Task, asked bool) {
 }
 
 // may reports whether this process may run a task.
-func (r *Runner) may(t *task.Task, asked bool) bool { return r.o.May == nil || r.o.May(t, asked) }
+func (r *Runner) may(t *Task, asked bool) bool { return r.o.May == nil || r.o.May(t, asked) }

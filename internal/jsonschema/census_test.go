@@ -1,4 +1,4 @@
-package census
+package jsonschema
 
 import (
 	"encoding/json"
@@ -24,10 +24,10 @@ func TestTake(t *testing.T) {
 		`7`:                        ": a schema must be an object or a boolean",
 		`{"items":{"$ref":"%zz"}}`: `/items/$ref: "%zz" is no reference`,
 		`{"maximum":1e1001}`:       fmt.Sprintf("/maximum: a number with more than %d digits", maxDigits),
-		`{"enum":[` + list(maxContainers+1, "[]") + `]}`:                           `/enum: more than 1000 arrays and objects in one array`,
-		`{"default":[` + list(maxContainers+1, "[]") + `]}`:                        "",
+		`{"enum":[` + listOf(maxContainers+1, "[]") + `]}`:                         `/enum: more than 1000 arrays and objects in one array`,
+		`{"default":[` + listOf(maxContainers+1, "[]") + `]}`:                      "",
 		strings.Repeat(`{"not":`, MaxDepth) + "{}" + strings.Repeat("}", MaxDepth): strings.Repeat("/not", MaxDepth) + ": subschemas nested deeper than 64",
-		`{"allOf":[` + list(maxSubschemas, "{}") + `]}`:                            "/allOf/9999: more than 10000 subschemas",
+		`{"allOf":[` + listOf(maxSubschemas, "{}") + `]}`:                          "/allOf/9999: more than 10000 subschemas",
 		`"` + strings.Repeat("x", maxBytes) + `"`:                                  ": 262146 bytes, but at most 262144 are allowed",
 	} {
 		got := ""
@@ -40,7 +40,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-func list(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
+func listOf(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 
 // Names are found in every position, and counts beyond int are reduced.
 func TestTake_FindsNames(t *testing.T) {

@@ -1,4 +1,4 @@
-package names
+package manifest
 
 import (
 	"strings"
@@ -11,30 +11,30 @@ func TestOfFile(t *testing.T) {
 		"time.v2.wasm": "time_v2", "größe.wasm": "gro_e_d353a2", "A1.WASM": "A1",
 		"ünï.wasm": "uni", "u\u0308ni\u0308.wasm": "uni", "漢字.wasm": "plugin_c6d297", "x漢語.wasm": "x_4d2616",
 	} {
-		if got, err := OfFile(path); err != nil || got != want {
+		if got, err := NameOfFile(path); err != nil || got != want {
 			t.Errorf("OfFile(%q) = %q, %v; want %q", path, got, err, want)
 		}
 	}
 	for _, path := range []string{"---.wasm", "\u0308.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
-		if got, err := OfFile(path); err == nil {
+		if got, err := NameOfFile(path); err == nil {
 			t.Errorf("OfFile(%q) = %q", path, got)
 		}
 	}
-	long, err := OfFile(strings.Repeat("abc_", 30) + ".wasm")
-	other, _ := OfFile(strings.Repeat("abc_", 30) + "x.wasm")
-	if err != nil || len(long) > maxPluginName || Check(long) != nil || long == other {
+	long, err := NameOfFile(strings.Repeat("abc_", 30) + ".wasm")
+	other, _ := NameOfFile(strings.Repeat("abc_", 30) + "x.wasm")
+	if err != nil || len(long) > maxPluginName || CheckName(long) != nil || long == other {
 		t.Errorf("%q %q %v", long, other, err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	for _, name := range []string{"", "a-b", "a__b", "_a", "a_", "a.b", "a b", "sallyport", "SallyPort", strings.Repeat("a", 41), "ä"} {
-		if Check(name) == nil {
+		if CheckName(name) == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
 	for _, name := range []string{"a", "A1_b2", strings.Repeat("a", 40)} {
-		if err := Check(name); err != nil {
+		if err := CheckName(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -51,10 +51,10 @@ func TestPublic(t *testing.T) {
 		{"größe", "p-gr__e", "gr__e"},
 		{"a-b", "p-a-b", "a-b"},
 	} {
-		if got := Public("p", c.local, true); got != c.prefix {
+		if got := PublicName("p", c.local, true); got != c.prefix {
 			t.Errorf("%q: %q, want %q", c.local, got, c.prefix)
 		}
-		if got := Public("p", c.local, false); got != c.want {
+		if got := PublicName("p", c.local, false); got != c.want {
 			t.Errorf("%q: %q, want %q", c.local, got, c.want)
 		}
 	}
@@ -62,10 +62,10 @@ func TestPublic(t *testing.T) {
 
 func TestPublic_CutsLongNames(t *testing.T) {
 	long := strings.Repeat("x", 64)
-	if got := Public("p", long, false); got != long {
+	if got := PublicName("p", long, false); got != long {
 		t.Errorf("64 characters became %q", got)
 	}
-	a, b := Public("p", long, true), Public("p", long+"y", true)
+	a, b := PublicName("p", long, true), PublicName("p", long+"y", true)
 	for _, got := range []string{a, b} {
 		if len(got) != 64 || got[57] != '_' || strings.Trim(got[58:], "0123456789abcdef") != "" || !strings.HasPrefix(got, "p-xxx") {
 			t.Errorf("%q", got)
@@ -74,7 +74,7 @@ func TestPublic_CutsLongNames(t *testing.T) {
 	if a == b {
 		t.Error("two names became one:", a)
 	}
-	if again := Public("p", long, true); again != a {
+	if again := PublicName("p", long, true); again != a {
 		t.Error("a name is not the same each time")
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package task
 
 import (
 	"bytes"
@@ -18,13 +18,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 // begin returns a runner of this function and a task opened in it.
-func begin(t *testing.T, n task.New, run func(ctx context.Context, t *task.Task) Outcome) (*Runner, task.Task) {
+func beginTask(t *testing.T, n New, run func(ctx context.Context, t *Task) Outcome) (*Runner, Task) {
 	t.Helper()
-	r := New(Options{Run: run, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r := NewRunner(RunnerOptions{Run: run, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	n.Principal, n.Params = "ada", json.RawMessage(`{"name":"x"}`)
 	begun, err := r.Open(t.Context(), n, func(string) {})
 	if err != nil {
@@ -37,7 +36,7 @@ func response(result string) Outcome {
 	return Outcome{Body: []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`)}
 }
 
-func find(t *testing.T, r *Runner, id string) task.Task {
+func find(t *testing.T, r *Runner, id string) Task {
 	t.Helper()
 	found, err := r.Find(t.Context(), "ada", id)
 	if err != nil {
@@ -51,18 +50,18 @@ func TestRunner_outcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcome Outcome
 		kept    bool
-		want    task.Status
+		want    Status
 		holds   string
 	}{
-		"result":   {outcome: response(`{"content":[]}`), want: task.Completed, holds: `{"content":[]}`},
-		"error":    {outcome: Outcome{Body: []byte(`{"id":1,"error":{"code":-1,"message":"no"}}`), Err: &jsonrpc.Error{Message: "no"}}, want: task.Failed, holds: `"message":"no"`},
-		"question": {outcome: response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{"method":"roots/list"}}}`), want: task.Input},
-		"stopped":  {want: task.Failed, holds: "the host was stopped"},
-		"lost":     {kept: true, want: task.Failed, holds: `"retryable":true`},
+		"result":   {outcome: response(`{"content":[]}`), want: Completed, holds: `{"content":[]}`},
+		"error":    {outcome: Outcome{Body: []byte(`{"id":1,"error":{"code":-1,"message":"no"}}`), Err: &jsonrpc.Error{Message: "no"}}, want: Failed, holds: `"message":"no"`},
+		"question": {outcome: response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{"method":"roots/list"}}}`), want: Input},
+		"stopped":  {want: Failed, holds: "the host was stopped"},
+		"lost":     {kept: true, want: Failed, holds: `"retryable":true`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, begun := begin(t, task.New{Kept: test.kept}, func(context.Context, *task.Task) Outcome { return test.outcome })
+				r, begun := beginTask(t, New{Kept: test.kept}, func(context.Context, *Task) Outcome { return test.outcome })
 				defer r.Close()
 				synctest.Wait()
 				got := find(t, r, begun.ID)
@@ -81,7 +80,7 @@ func TestRunner_outcomes(t *testing.T) {
 func TestRunner_Answer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
-		r, begun := begin(t, task.New{}, func(_ context.Context, x *task.Task) Outcome {
+		r, begun := beginTask(t, New{}, func(_ context.Context, x *Task) Outcome {
 			if runs++; runs == 1 {
 				return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"a":{},"b":{}}}`)
 			}
@@ -110,7 +109,7 @@ func TestRunner_Ask(t *testing.T) {
 		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
 		var r *Runner
 		ready := make(chan struct{})
-		r, begun := begin(t, task.New{Kept: true}, func(ctx context.Context, x *task.Task) Outcome {
+		r, begun := beginTask(t, New{Kept: true}, func(ctx context.Context, x *Task) Outcome {
 			<-ready
 			answers, err := r.Ask(ctx, x, questions, time.Minute)
 			if err != nil {
@@ -136,16 +135,16 @@ func TestRunner_Ask(t *testing.T) {
 // The number of kept tasks is limited, and a finished one frees its slot.
 func TestRunner_kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, first := begin(t, task.New{Kept: true}, func(ctx context.Context, _ *task.Task) Outcome {
+		r, first := beginTask(t, New{Kept: true}, func(ctx context.Context, _ *Task) Outcome {
 			<-ctx.Done()
 			return Outcome{}
 		})
 		defer r.Close()
 		another := func() error {
-			_, err := r.Open(t.Context(), task.New{Principal: "ada", Kept: true}, func(string) {})
+			_, err := r.Open(t.Context(), New{Principal: "ada", Kept: true}, func(string) {})
 			return err
 		}
-		for range maxKept - 1 {
+		for range maxKeptTasks - 1 {
 			if err := another(); err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +152,7 @@ func TestRunner_kept(t *testing.T) {
 		if err := another(); err == nil {
 			t.Error("one too many is kept")
 		}
-		if got, err := r.Cancel(t.Context(), first); err != nil || got.Status != task.Cancelled {
+		if got, err := r.Cancel(t.Context(), first); err != nil || got.Status != Cancelled {
 			t.Errorf("%s, %v", got.Status, err)
 		}
 		synctest.Wait()
@@ -168,13 +167,13 @@ func TestRunner_Journal(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	keys, hold := sealed.Random(), make(chan struct{})
-	one := New(Options{Store: kept, Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Run: func(ctx context.Context, _ *task.Task) Outcome {
+	one := NewRunner(RunnerOptions{Store: kept, Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Run: func(ctx context.Context, _ *Task) Outcome {
 		<-hold
 		return response(`{}`)
 	}})
 	defer one.Close()
 	defer close(hold)
-	begun, err := one.Open(t.Context(), task.New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(string) {})
+	begun, err := one.Open(t.Context(), New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +209,7 @@ func TestRunner_Journal(t *testing.T) {
 // keep the new run's journal, or a request would be sent again after a crash.
 func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	dir, keys, begun := t.TempDir(), sealed.Random(), make(chan struct{})
-	journalOf := func(r *Runner, x *task.Task) *journal.Journal {
+	journalOf := func(r *Runner, x *Task) *journal.Journal {
 		j := journal.New()
 		if err := errors.Join(r.Journal(x, j), j.Bind([]byte("plugin"))); err != nil {
 			t.Error(err)
@@ -222,7 +221,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	var answered sync.Once
 	answer := func() {
 		x, err := second.Find(t.Context(), "ada", id)
-		if err != nil || x.Status != task.Input {
+		if err != nil || x.Status != Input {
 			return // an earlier step
 		}
 		answered.Do(func() {
@@ -232,23 +231,23 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 			<-begun
 		})
 	}
-	first := New(Options{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	first := NewRunner(RunnerOptions{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Store: store.New(store.Options{Dir: dir, Reached: func(step string) error {
 			if step == "committed" && id != "" {
 				answer()
 			}
 			return nil
 		}})})
-	first.o.Run = func(_ context.Context, x *task.Task) Outcome {
+	first.o.Run = func(_ context.Context, x *Task) Outcome {
 		j := journalOf(first, x)
 		if err := j.Begin("the first request", "net"); err != nil {
 			t.Error(err)
 		}
 		return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{}}}`)
 	}
-	var during task.Task
-	second = New(Options{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: dir}),
-		Run: func(ctx context.Context, x *task.Task) Outcome {
+	var during Task
+	second = NewRunner(RunnerOptions{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: dir}),
+		Run: func(ctx context.Context, x *Task) Outcome {
 			j := journalOf(second, x)
 			if err := j.Begin("the second request", "net"); err != nil {
 				t.Error(err)
@@ -262,7 +261,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 		second.Close()
 		_ = errors.Join(first.o.Store.Close(), second.o.Store.Close())
 	})
-	if _, err := first.Open(t.Context(), task.New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(name string) { id = name }); err != nil {
+	if _, err := first.Open(t.Context(), New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(name string) { id = name }); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
@@ -270,7 +269,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
 		t.Errorf("the journal of the run that goes on has %q", what)
 	}
-	if parts, err := second.Book.Parts(t.Context(), &task.Task{ID: id}); err != nil || len(parts) != 0 {
+	if parts, err := second.Book.Parts(t.Context(), &Task{ID: id}); err != nil || len(parts) != 0 {
 		t.Errorf("%d parts of the run that asked are kept, %v", len(parts), err)
 	}
 }

@@ -1,4 +1,4 @@
-package census
+package jsonschema
 
 // position is the kind of value of a keyword.
 type position uint8

@@ -1,4 +1,4 @@
-package census
+package jsonschema
 
 import (
 	"encoding/json"

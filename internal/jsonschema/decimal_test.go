@@ -1,4 +1,4 @@
-package decimal
+package jsonschema
 
 import (
 	"math/big"

@@ -1,4 +1,4 @@
-package runner
+package task
 
 import (
 	"context"
@@ -7,26 +7,25 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // A kept task of a stateful plugin cannot be replayed in a new instance. It holds its instance from start to end
 // and waits in it for answers, which may arrive through any process with the same store.
 
-// maxKept is the maximum number of kept tasks per process. Each holds an instance with its memory while it runs or
+// maxKeptTasks is the maximum number of kept tasks per process. Each holds an instance with its memory while it runs or
 // waits.
-const maxKept = 32
+const maxKeptTasks = 32
 
 func tooManyKept() error {
-	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d tasks of plugins that keep state are going on, which is the most", maxKept)}
+	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d tasks of plugins that keep state are going on, which is the most", maxKeptTasks)}
 }
 
-// reserve takes one of the maxKept slots; release returns it.
+// reserve takes one of the maxKeptTasks slots; release returns it.
 func (r *Runner) reserve() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kept >= maxKept {
+	if r.kept >= maxKeptTasks {
 		return false
 	}
 	r.kept++
@@ -41,11 +40,11 @@ func (r *Runner) release() {
 
 // Ask publishes the questions of a kept task that runs here, and waits for all answers, at most for within.
 // Questions and answers are by key.
-func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object, within time.Duration) (map[string]json.RawMessage, error) {
+func (r *Runner) Ask(ctx context.Context, t *Task, questions jsonraw.Object, within time.Duration) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, runtime.ErrUnanswered)
 	defer cancel()
 	changed := make(chan struct{}, 1)
-	stop, err := r.Book.Watch(ctx, t.Principal, t.ID, func(task.Task) {
+	stop, err := r.Book.Watch(ctx, t.Principal, t.ID, func(Task) {
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -55,7 +54,7 @@ func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object
 		return nil, err
 	}
 	defer stop()
-	now, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
+	now, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *Task) {
 		if r.Book.Mine(t) {
 			t.Ask(byKey(questions))
 		}
@@ -64,7 +63,7 @@ func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object
 		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what the task asks cannot be kept", Err: err}
 	}
 	t.Asked = now.Asked
-	for now.Status == task.Input {
+	for now.Status == Input {
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -74,7 +73,7 @@ func (r *Runner) Ask(ctx context.Context, t *task.Task, questions jsonraw.Object
 			return nil, err
 		}
 	}
-	if now.Status != task.Working {
+	if now.Status != Working {
 		return nil, context.Canceled // ended elsewhere
 	}
 	return now.Answers, nil

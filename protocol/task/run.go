@@ -1,4 +1,4 @@
-package runner
+package task
 
 import (
 	"context"
@@ -8,14 +8,13 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 // notePause is the delay before the outcome of a task is written again after a store error.
 const notePause = time.Second
 
 // start runs a task until it ends or asks.
-func (r *Runner) start(t task.Task) {
+func (r *Runner) start(t Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -41,18 +40,18 @@ func (r *Runner) start(t task.Task) {
 
 // note stores the outcome of a run. It retries store errors until the runner closes; the task counts as running
 // meanwhile.
-func (r *Runner) note(t task.Task, o Outcome) {
+func (r *Runner) note(t Task, o Outcome) {
 	over := true
 	for try := 1; ; try++ {
-		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *task.Task) {
+		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *Task) {
 			if r.Book.Mine(t) {
 				settle(t, o)
 			}
 		})
-		if err == nil && now.Status == task.Working && !r.Book.Mine(&now) {
+		if err == nil && now.Status == Working && !r.Book.Mine(&now) {
 			return // another process runs it and needs its journal
 		}
-		if err == nil || errors.Is(err, task.ErrUnknown) {
+		if err == nil || errors.Is(err, ErrUnknown) {
 			over = err != nil || now.Status.Over()
 			break
 		}
@@ -73,23 +72,23 @@ func (r *Runner) note(t task.Task, o Outcome) {
 }
 
 // settle updates the task with the outcome of its run.
-func settle(t *task.Task, o Outcome) {
+func settle(t *Task, o Outcome) {
 	result := jsonraw.Get(o.Body, "result")
 	kind, _ := jsonraw.String(jsonraw.Get(result, "resultType"))
 	switch {
 	case o.Body == nil && t.Kept:
 		t.Lose()
 	case o.Body == nil:
-		t.Status, t.Message = task.Failed, "the host was stopped while this task ran"
+		t.Status, t.Message = Failed, "the host was stopped while this task ran"
 		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
 	case o.Err != nil:
-		t.Status, t.Message, t.Error = task.Failed, jsonrpc.Clip(o.Err.Message), jsonraw.Get(o.Body, "error")
+		t.Status, t.Message, t.Error = Failed, jsonrpc.Clip(o.Err.Message), jsonraw.Get(o.Body, "error")
 	case kind == "input_required":
 		t.State, _ = jsonraw.String(jsonraw.Get(result, "requestState"))
 		asked, _ := jsonraw.ParseObject(jsonraw.Get(result, "inputRequests"))
 		t.Ask(byKey(asked))
 	default:
-		t.Status, t.Result = task.Completed, result
+		t.Status, t.Result = Completed, result
 	}
 }
 

@@ -1,4 +1,4 @@
-package runner
+package task
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -22,13 +21,13 @@ type Outcome struct {
 	Err  *jsonrpc.Error // error in Body; nil for a result, which may be input_required
 }
 
-// Options configure a Runner. Store, Tasks and Keys may be zero.
-type Options struct {
+// RunnerOptions configure a Runner. Store, Tasks and Keys may be zero.
+type RunnerOptions struct {
 	// Run runs the call of a task once, from its last question. It is called from goroutines of the runner.
-	Run func(ctx context.Context, t *task.Task) Outcome
+	Run func(ctx context.Context, t *Task) Outcome
 	// May reports whether this process may continue a task of another one. asked reports whether its client
 	// requests it here. Nil means always.
-	May func(t *task.Task, asked bool) bool
+	May func(t *Task, asked bool) bool
 	// Store holds the tasks; nil keeps them in memory.
 	Store *store.Store
 	// Tasks is the maximum number of concurrent tasks per principal; 0 is the default of the Book.
@@ -42,9 +41,9 @@ type Options struct {
 // Runner runs tasks. It is safe for concurrent use.
 type Runner struct {
 	// Book has the tasks.
-	Book *task.Book
+	Book *Book
 
-	o    Options
+	o    RunnerOptions
 	ctx  context.Context // done when the runner closes
 	stop context.CancelFunc
 
@@ -59,9 +58,9 @@ type Runner struct {
 	work    sync.WaitGroup                // Add is called under mu and never after closed is set
 }
 
-// New returns a runner. The caller closes it.
-func New(o Options) *Runner {
-	r := &Runner{Book: task.NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]context.CancelFunc{}, asking: map[string]bool{}, hearing: map[string]func([]byte){}}
+// NewRunner returns a runner. The caller closes it.
+func NewRunner(o RunnerOptions) *Runner {
+	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]context.CancelFunc{}, asking: map[string]bool{}, hearing: map[string]func([]byte){}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -84,16 +83,16 @@ func (r *Runner) Close() {
 }
 
 // Open opens a task, stores it and starts it. known is called with its ID before it runs.
-func (r *Runner) Open(ctx context.Context, n task.New, known func(id string)) (task.Task, error) {
+func (r *Runner) Open(ctx context.Context, n New, known func(id string)) (Task, error) {
 	if n.Kept && !r.reserve() {
-		return task.Task{}, tooManyKept()
+		return Task{}, tooManyKept()
 	}
 	t, err := r.Book.Open(ctx, n)
 	if err != nil && n.Kept {
 		r.release()
 	}
 	switch {
-	case errors.Is(err, task.ErrTooMany), errors.Is(err, store.ErrFull):
+	case errors.Is(err, ErrTooMany), errors.Is(err, store.ErrFull):
 		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
 	case err != nil:
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task cannot be kept, so it does not begin", Err: err}
@@ -104,7 +103,7 @@ func (r *Runner) Open(ctx context.Context, n task.New, known func(id string)) (t
 }
 
 // Find returns a task of a principal. It adopts the task if its process is gone.
-func (r *Runner) Find(ctx context.Context, principal, id string) (task.Task, error) {
+func (r *Runner) Find(ctx context.Context, principal, id string) (Task, error) {
 	t, err := r.Book.Get(ctx, principal, id)
 	if err == nil && r.Book.Orphan(&t) {
 		r.adopt(ctx, t, true)
@@ -115,16 +114,16 @@ func (r *Runner) Find(ctx context.Context, principal, id string) (task.Task, err
 
 // Answer stores answers to a task's questions. The last one resumes the task in this process, so answers are
 // refused if this process may not run it.
-func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]json.RawMessage) (task.Task, error) {
-	if t.Status == task.Input && !t.Kept && !r.may(&t, true) {
+func (r *Runner) Answer(ctx context.Context, t Task, answers map[string]json.RawMessage) (Task, error) {
+	if t.Status == Input && !t.Kept && !r.may(&t, true) {
 		return t, elsewhere()
 	}
 	if err := r.Book.Ready(); err != nil {
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the answers cannot be kept", Err: err}
 	}
 	goesOn := false
-	t, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
-		if goesOn = t.Status == task.Input && t.Answer(answers); goesOn {
+	t, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *Task) {
+		if goesOn = t.Status == Input && t.Answer(answers); goesOn {
 			r.Book.Take(t)
 		}
 	})
@@ -135,9 +134,9 @@ func (r *Runner) Answer(ctx context.Context, t task.Task, answers map[string]jso
 }
 
 // Cancel cancels a task. Finished tasks do not change.
-func (r *Runner) Cancel(ctx context.Context, t task.Task) (task.Task, error) {
-	t, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *task.Task) {
-		t.Status, t.Message = task.Cancelled, "cancelled by the client"
+func (r *Runner) Cancel(ctx context.Context, t Task) (Task, error) {
+	t, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *Task) {
+		t.Status, t.Message = Cancelled, "cancelled by the client"
 	})
 	if err == nil {
 		r.cancel(t.ID)

@@ -1,4 +1,4 @@
-package runner
+package task
 
 // ClaimQuestions gives the caller the exclusive right to send the questions of a task until ReleaseQuestions. It
 // returns false if they are already claimed.

@@ -1,8 +1,4 @@
-// Package decimal compares JSON numbers exactly, digit by digit: 1.0 is an integer, 2^64+1 is not 2^64, and
-// 1e999999999 costs no memory.
-//
-//	decimal.Parse([]byte("1.50")).Cmp(decimal.Parse([]byte("15e-1"))) // 0
-package decimal
+package jsonschema
 
 import (
 	"bytes"

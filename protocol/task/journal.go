@@ -1,4 +1,4 @@
-package runner
+package task
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
-	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 // storeTime is the time limit for the local store.
@@ -31,7 +30,7 @@ func lost(message string, err error) error {
 // Journal loads the stored journal of the task's run into j, and stores further entries, sealed, during the run. It
 // does nothing for a task that cannot be replayed. The error is a *LostError, or a *journal.UnknownError for an
 // effect of unknown outcome.
-func (r *Runner) Journal(t *task.Task, j *journal.Journal) error {
+func (r *Runner) Journal(t *Task, j *journal.Journal) error {
 	if !t.Durable() || t.Kept {
 		return nil
 	}
@@ -59,7 +58,7 @@ func (r *Runner) Journal(t *task.Task, j *journal.Journal) error {
 }
 
 // parts returns the stored journal parts of the task's run.
-func (r *Runner) parts(t *task.Task) ([][]byte, error) {
+func (r *Runner) parts(t *Task) ([][]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	parts, err := r.Book.Parts(ctx, t)

@@ -1,4 +1,4 @@
-package census
+package jsonschema
 
 // MaxDepth is the maximum nesting of schemas. Real tools have about ten levels.
 const MaxDepth = 64
