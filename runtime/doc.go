@@ -17,16 +17,13 @@
 // Guarantees:
 //
 //   - A call sees no state of an earlier call: memory, globals, tables and segments are those of the image. A call
-//     under
-//     StateFresh gets a newly started instance. Only StateSession and StatePlugin share state between calls.
+//     under StateFresh gets a newly started instance. Only StateSession and StatePlugin share state between calls.
 //   - An instance whose guest trapped, exited or was aborted is never reused.
 //   - A call ends at its deadline or when its context is done, regardless of the guest: every loop and function
-//     consumes
-//     fuel, and the deadline is checked at each refill (see package rewrite). Time spent waiting for people does not
-//     count (Pause).
+//     consumes fuel, and the deadline is checked at each refill (see package rewrite). Time spent waiting for people
+//     does not count (Pause).
 //   - Fuel is deterministic: the same work consumes the same amount, so it can be reported and compared (Usage).
-//   - A guest has no more memory than its limit. Modules that would cost the compiler or the host too much are
-//     rejected
+//   - A guest has no more memory than its limit. Modules that would cost the compiler or the host too much are rejected
 //     before compilation.
 //   - The Pool owns every Instance. No instance is closed during a call, and no engine handle that could call a guest
 //     leaves this package.

@@ -5,8 +5,7 @@
 // There are three ways to reset, which differ only in speed:
 //
 //   - [Scan]: the memory is a private mapping of the image, over a reservation of its limit. The kernel copies a page
-//     on
-//     the guest's first write to it. Restore asks the kernel for these pages (PAGEMAP_SCAN, Linux 6.7 or newer) and
+//     on the guest's first write to it. Restore asks the kernel for these pages (PAGEMAP_SCAN, Linux 6.7 or newer) and
 //     copies the image over them. The pages stay resident, since page faults would cost far more than copying. If the
 //     process had no page fault since the last scan, the set of pages is unchanged and the scan is skipped, since the
 //     kernel would have to visit every page.
