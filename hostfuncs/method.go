@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -33,6 +34,9 @@ func methods() map[string]method {
 	maps.Copy(m, keyMethods())
 	return m
 }
+
+// Methods returns the names of all host functions, sorted.
+func Methods() []string { return slices.Sorted(maps.Keys(methods())) }
 
 // maxMethod limits the part of an unknown method that an error repeats, in bytes.
 const maxMethod = 64
