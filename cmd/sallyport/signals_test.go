@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +29,11 @@ type signalled struct {
 // inCall starts a host with a call that fetches a page. change may change its command.
 func inCall(t *testing.T, change func(*exec.Cmd)) *signalled {
 	t.Helper()
+	// Tests that run under nohup ignore SIGHUP. A caught signal has its default action in the program, an ignored one
+	// would be ignored there too.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	asked := make(chan struct{})
 	s := &signalled{t: t, release: make(chan struct{})}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
