@@ -112,7 +112,7 @@ func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Questio
 func (g *Gate) ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	c, ok := g.call.Client.(Asker)
 	if !ok {
-		return refuseAll(len(round), askErrorf(runtime.KindUnsupported, "nobody can be asked in this call")), nil
+		return refuseAll(len(round), askErrorf(runtime.KindUnsupported, "this call cannot ask questions")), nil
 	}
 	answers, err := c.Ask(ctx, round)
 	switch {

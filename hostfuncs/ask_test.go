@@ -82,7 +82,7 @@ func TestAsk_grants(t *testing.T) {
 		}
 	}
 	_, err := newGate(t, nil, "roots").Ask(t.Context(), "roots/list", nil, nil)
-	wantAsk(t, err, runtime.KindUnsupported, "nobody can be asked in this call", "")
+	wantAsk(t, err, runtime.KindUnsupported, "this call cannot ask questions", "")
 }
 
 func TestAsk_url(t *testing.T) {

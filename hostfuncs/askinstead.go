@@ -57,12 +57,12 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 	}
 	if !desk.Waits() || g.call.Chain.Depth() > 0 {
 		return runtime.Answer{Err: g.deny(effect{family: "elicitation", act: "ask the client's user"}, &refusal{
-			reason: "the client takes no questions, and whoever runs this host has been asked: the call can be made again when it is answered",
+			reason: "the client takes no questions, so the operator has been asked: repeat the call after the answer",
 			hint:   g.answerCommand(f),
 			later:  answerTime,
 		})}, nil
 	}
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for an answer of whoever runs this host: %s", f.Plugin, g.answerCommand(f)))
+	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's answer: %s", f.Plugin, g.answerCommand(f)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	answer := desk.Wait(wait, f)

@@ -69,7 +69,7 @@ func (g *Gate) confirmed(ctx context.Context, e effect, d grant.Decision) (yes g
 	case !known:
 		return d, nil, false
 	case !said:
-		return d, &refusal{reason: "whoever made the call said no", final: true}, true
+		return d, &refusal{reason: "the caller declined", final: true}, true
 	}
 	delete(g.consents.said, key)
 	line := *d.Grant

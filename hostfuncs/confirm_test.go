@@ -56,7 +56,7 @@ func TestConfirm(t *testing.T) {
 	}
 	p.answers["elicitation/create"] = no
 	_, err := fetch(t, g, post(site+"/x", "five5"))
-	if err == nil || !strings.Contains(err.Error(), "whoever made the call said no") || sent != 2 {
+	if err == nil || !strings.Contains(err.Error(), "the caller declined") || sent != 2 {
 		t.Errorf("%d sent: %v", sent, err)
 	}
 }

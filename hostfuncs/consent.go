@@ -147,7 +147,7 @@ func (r *refusal) because(why string) *refusal {
 	if why == "" {
 		return r
 	}
-	return &refusal{reason: r.reason + "; nobody is asked, since " + why, line: r.line, hint: r.hint}
+	return &refusal{reason: r.reason + "; the operator is not asked, since " + why, line: r.line, hint: r.hint}
 }
 
 // answered applies the operator's answers to an effect, except one on a file: answers about files are added to the
@@ -299,7 +299,7 @@ func (g *Gate) wait(ctx context.Context, e effect, q store.Question) consent.Ver
 	if e.veiled() {
 		text = e.told
 	}
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator, who is asked whether it may %s: %s", q.Plugin, text, g.command("allow", q.ID)))
+	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, g.command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	return g.policy.host.operator.Wait(wait, q.ID)

@@ -643,7 +643,7 @@ func TestConsent_tenThousand(t *testing.T) {
 	if all, _ := f.answers.Questions(t.Context()); len(all) != store.MaxOfOne {
 		t.Errorf("%d questions", len(all))
 	}
-	f.refused(f.fetch(get("http://loud.example/more")), "no grant allows it; nobody is asked, since 20 questions of this plugin wait or were refused",
+	f.refused(f.fetch(get("http://loud.example/more")), "no grant allows it; the operator is not asked, since 20 questions of this plugin wait or were refused",
 		"sallyport pending and sallyport grants list them, or the line net: GET http://loud.example/more?")
 	f.plugin.Name, f.plugin.Wants = "quiet", []hostfuncs.Want{{Grants: mustSet(t, "net: GET http://quiet.example/**")}}
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
@@ -662,7 +662,7 @@ func TestConsent_manyInOneCall(t *testing.T) {
 	for i := range 25 {
 		_, err = fetch(t, g, get(fmt.Sprintf("http://many%d.example/", i)))
 	}
-	f.refused(err, "nobody is asked, since one call asks 20 questions at most", "net: GET http://many24.example/?")
+	f.refused(err, "the operator is not asked, since one call asks 20 questions at most", "net: GET http://many24.example/?")
 }
 
 // last returns the newest question.

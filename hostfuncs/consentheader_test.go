@@ -60,7 +60,7 @@ func TestConsent_longHeader(t *testing.T) {
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: POST "+site+"/** {ask: true}")
 	err := f.fetch(sends(site+"/a", fmt.Sprintf(`{"X":%q}`, strings.Repeat("x", 8<<10)), "b"))
-	if all, _ := f.answers.Questions(t.Context()); len(all) != 0 || err == nil || !strings.Contains(err.Error(), "nobody is asked, since it is too long to be shown") {
+	if all, _ := f.answers.Questions(t.Context()); len(all) != 0 || err == nil || !strings.Contains(err.Error(), "the operator is not asked, since it is too long to be shown") {
 		t.Errorf("%d questions, %v", len(all), err)
 	}
 }

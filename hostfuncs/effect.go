@@ -122,7 +122,7 @@ func over(ctx context.Context) error {
 	case ctx.Err() == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return askErrorf(runtime.KindTimeout, "the time of the call is over")
+		return askErrorf(runtime.KindTimeout, "the call's deadline is exceeded")
 	}
 	return askErrorf(runtime.KindUnavailable, "the call is over")
 }
@@ -231,7 +231,7 @@ func (g *Gate) refused(e effect, r *refusal, reason string) *runtime.AskError {
 	}
 	why := r.reason + "; a link on the way leads elsewhere"
 	if r.final {
-		why = "a link on the way leads to what no grant reaches"
+		why = "a link on the way leads to a protected path"
 	}
 	err := askErrorf(kind, "plugin %q may not %s: %s", g.policy.plugin.Name, g.redact(cut(printable(e.told), maxAct)), why)
 	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()

@@ -103,7 +103,7 @@ func (g *Gate) explainFile(verb, path string) (Explanation, error) {
 	host, folder := l.lead(op, filepath.Clean(path))
 	x := g.explain(l.effect(op, host))
 	if !x.Allowed && x.Line == "" && op == jail.Read && folder && l.Visible(host, true) {
-		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to what is granted"
+		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to granted paths"
 	}
 	if x.Effect != asked {
 		x.Effect, x.Leads = asked, x.Effect

@@ -100,7 +100,7 @@ func TestExplain_filesAsTheGateDoes(t *testing.T) {
 		{[]string{"fs: read ~/work/**", "deny: fs: read ~/work/sub/**"}, "/work/denied", false, "read ~/work/sub/b.md", "deny: fs: read ~/work/sub/**", "a grant denies it"},
 		{[]string{"fs: read {workspace}/**"}, "/workspace/a.txt", true, "read ~/work/a.txt", "fs: read {workspace}/**", ""},
 		{[]string{"fs: read ~/other/**"}, "/workspace/a.txt", false, "read ~/work/a.txt", "", "no grant allows it"},
-		{[]string{"fs: read ~/work/sub/**"}, "", true, "", "", "only the names in it that lead to what is granted"},
+		{[]string{"fs: read ~/work/sub/**"}, "", true, "", "", "only the names in it that lead to granted paths"},
 		{[]string{"fs: read ~/work/**"}, "/other", false, "", "", "no grant allows it"},
 		{[]string{"fs: read ~/work/**"}, "/work/none/x", true, "", "fs: read ~/work/**", ""},
 	} {

@@ -126,7 +126,7 @@ func (f *files) grants(path string) grant.Decision {
 // linksOut records a denied link to a target outside the grant.
 func (f *files) linksOut(path, target string) {
 	e := effect{family: "fs", act: "link " + f.shown(path) + " to " + target, told: "link " + f.shown(f.veil.name(path)) + " to " + target}
-	_ = f.gate.deny(e, &refusal{reason: "a link leads only to what may be written, within one grant"})
+	_ = f.gate.deny(e, &refusal{reason: "a link may lead only to a writable path within the same grant"})
 }
 
 // moved counts the bytes of a closed file.
@@ -281,7 +281,7 @@ func (f *files) forbidden(op jail.Op, path string) string {
 
 func (f *files) forbiddenTo(write bool, path string) string {
 	if temporary(path) || f.guard.Covers(path) || write && f.guard.Leads(path) {
-		return "no grant reaches what belongs to Sallyport or to its clients"
+		return "files of Sallyport and of its clients are protected from every grant"
 	}
 	return ""
 }

@@ -274,7 +274,7 @@ func TestFS_Protected(t *testing.T) {
 			t.Errorf("a hint for what no grant reaches: %+v", d)
 		}
 	}
-	if d := g.Denials()[0]; d.Reason != `plugin "demo" may not read ~/state/sallyport/keys/k: no grant reaches what belongs to Sallyport or to its clients` {
+	if d := g.Denials()[0]; d.Reason != `plugin "demo" may not read ~/state/sallyport/keys/k: files of Sallyport and of its clients are protected from every grant` {
 		t.Errorf("got %s", d.Reason)
 	}
 }

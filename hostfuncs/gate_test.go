@@ -109,7 +109,7 @@ func TestGate_ContextOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	_, err := g.Ask(ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`), nil)
-	wantAsk(t, err, runtime.KindTimeout, "the time of the call is over", "")
+	wantAsk(t, err, runtime.KindTimeout, "the call's deadline is exceeded", "")
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
 	_, err = g.Ask(ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`), nil)

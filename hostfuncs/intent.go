@@ -20,7 +20,7 @@ type IntentListener interface {
 }
 
 // saving is the intent to commit files and keys.
-const saving = "the saving of what the call wrote"
+const saving = "the commit of the call's writes"
 
 // top returns the gate of the outermost call.
 func (g *Gate) top() *Gate {
@@ -66,8 +66,8 @@ func (g *Gate) recant(what string) {
 
 // unnoted returns the error for a change that could not be recorded.
 func (g *Gate) unnoted(err error) error {
-	g.policy.host.logger.Error("what a call is about to do cannot be noted", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
-	return askErrorf(runtime.KindUnavailable, "the host cannot note what is about to change, so nothing does")
+	g.policy.host.logger.Error("the journal of a call cannot be written", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
+	return askErrorf(runtime.KindUnavailable, "the host cannot write its journal, so nothing was changed")
 }
 
 // intended describes the change that a request makes; empty for a safe method.

@@ -123,7 +123,7 @@ func (g *Gate) storeError(err error) error {
 		return nil
 	}
 	g.policy.host.logger.Error("the store failed", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
-	return askErrorf(runtime.KindUnavailable, "what is kept cannot be reached")
+	return askErrorf(runtime.KindUnavailable, "the store is unavailable")
 }
 
 func (g *Gate) setKey(ctx context.Context, params json.RawMessage, d grant.Decision) (json.RawMessage, error) {

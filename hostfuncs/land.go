@@ -164,7 +164,7 @@ func (g *Gate) calleesWrote() bool {
 // lostWrites returns the error for a replay after nested calls with writes: they do not run again, and their writes
 // were lost with the first run.
 func lostWrites() *runtime.EndError {
-	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot go on: what a tool that it called wrote was lost when it was interrupted, and nothing was written"}
+	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot continue: the uncommitted writes of a tool that it called were lost in an interruption, and nothing was written"}
 }
 
 // changeSet merges the writes of several calls: the later write to a path wins, and folders made by both are merged.
@@ -227,7 +227,7 @@ func (g *Gate) notLanded(err error) error {
 	case errors.As(err, &ask):
 		return &runtime.EndError{Kind: ask.Kind, Message: ask.Message, Err: err}
 	}
-	end = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what it wrote could not be saved, and nothing was", Err: err}
+	end = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "its writes could not be committed, and nothing was written", Err: err}
 	var at *commit.PathError
 	name := "a file"
 	if errors.As(err, &at) {
@@ -249,14 +249,14 @@ func (g *Gate) notLanded(err error) error {
 		end.Message = fmt.Sprintf("it keeps more than the %d bytes that it was granted, and nothing was written", g.kept.quota)
 	case errors.Is(err, commit.ErrConflict):
 		end.Kind = runtime.KindConflict
-		end.Message = fmt.Sprintf("%s was changed by somebody else while the call ran, and nothing was written", name)
+		end.Message = fmt.Sprintf("another program changed %s during the call, and nothing was written", name)
 	case errors.Is(err, commit.ErrOwner):
 		end.Kind = runtime.KindDenied
 		end.Message = fmt.Sprintf("%s belongs to another user, whom a new file would not keep: %s", name, g.inPlace())
 	case errors.Is(err, context.Canceled):
-		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled before its writes were saved"
+		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled before the commit of its writes"
 	case errors.Is(err, context.DeadlineExceeded):
-		end.Kind, end.Message = runtime.KindDeadline, "the caller's time was over before its writes were saved"
+		end.Kind, end.Message = runtime.KindDeadline, "the deadline was exceeded before the commit of its writes"
 	}
 	return end
 }
@@ -264,7 +264,7 @@ func (g *Gate) notLanded(err error) error {
 // inPlace returns advice on writing files of other users.
 func (g *Gate) inPlace() string {
 	if g.journal != nil {
-		return "only a call that can ask nobody, and is no task, writes it in place"
+		return "only a call that cannot ask questions, and is no task, writes it in place"
 	}
 	return "grant it with mode: direct"
 }

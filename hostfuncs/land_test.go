@@ -47,7 +47,7 @@ func TestLand_clientGone(t *testing.T) {
 			}
 		}))
 		if gone == 0 {
-			wantEnd(t, err, runtime.KindCancelled, "the call was cancelled before its writes were saved")
+			wantEnd(t, err, runtime.KindCancelled, "the call was cancelled before the commit of its writes")
 			*steps = 1
 		}
 		_, missing := os.Stat(filepath.Join(dir, "f"))
@@ -85,5 +85,5 @@ func TestLand_waitsWithoutTheStore(t *testing.T) {
 	if err != nil || wrote != nil {
 		t.Errorf("landed: %v, wrote meanwhile: %v", err, wrote)
 	}
-	wantEnd(t, waited, runtime.KindCancelled, "the call was cancelled before its writes were saved")
+	wantEnd(t, waited, runtime.KindCancelled, "the call was cancelled before the commit of its writes")
 }

@@ -57,7 +57,7 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 	if g.call.DryRun && !egress.Safe(r.Method) {
 		g.learn(g.request(r), true)
 		g.hold(r.Method, r.Method+" "+r.URL.Redacted())
-		return nil, askErrorf(runtime.KindUnavailable, "this call only tries: %s is not sent", r.Method)
+		return nil, askErrorf(runtime.KindUnavailable, "dry run: %s not sent", r.Method)
 	}
 	return g.follow(ctx, r)
 }

@@ -335,8 +335,8 @@ func TestFetch_RedirectIsCheckedAgain(t *testing.T) {
 		hint    string
 	}{
 		{other.URL + "/x", runtime.KindDenied, `plugin "demo" may not GET ` + other.URL + `/x (where ` + s.URL + `/a redirects): no grant allows it`, "net: GET " + other.URL + "/x?"},
-		{"file:///etc/passwd", runtime.KindInvalid, s.URL + `/a redirects to what is no address: scheme "file" is not allowed: use http or https`, ""},
-		{"http://me@" + strings.TrimPrefix(s.URL, "http://"), runtime.KindInvalid, s.URL + `/a redirects to what is no address: user information in an address is not allowed: use a header`, ""},
+		{"file:///etc/passwd", runtime.KindInvalid, s.URL + `/a redirects to an invalid address: scheme "file" is not allowed: use http or https`, ""},
+		{"http://me@" + strings.TrimPrefix(s.URL, "http://"), runtime.KindInvalid, s.URL + `/a redirects to an invalid address: user information in an address is not allowed: use a header`, ""},
 		{"/loop", runtime.KindLimit, "more than 10 redirects, the last to " + s.URL + "/loop", ""},
 	}
 	for _, tt := range tests {
@@ -626,7 +626,7 @@ func TestFetch_Cancel(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err = g.Ask(ctx, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
-	wantAsk(t, err, runtime.KindTimeout, "the time of the call is over", "")
+	wantAsk(t, err, runtime.KindTimeout, "the call's deadline is exceeded", "")
 	<-entered
 
 	go func() { <-entered; g.Close() }()

@@ -22,7 +22,7 @@ const defaultAskTime = 10 * time.Minute
 //	modern   answers come from this request; if they are missing, the run ends and the result asks for them
 func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
 	if !asks(r.method) {
-		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "nobody can be asked in " + jsonrpc.Clip(r.method)}
+		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "no question can be asked in " + jsonrpc.Clip(r.method)}
 	}
 	if r.task != nil && r.task.Kept {
 		return r.askKept(ctx, round)

@@ -129,7 +129,7 @@ func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) 
 	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), r.server.waiting.Room(durable(r.conn.opts.Principal))
 	if size > room {
 		return inputrequest.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
-			"the call did too much before it asked: what it was answered has %d bytes, and a question can wait with %d", size, room)}), nil
+			"the call's journal is too large for a question: %d bytes, and at most %d fit", size, room)}), nil
 	}
 	m.pending, m.suspended = list, true
 	return nil, errSuspended

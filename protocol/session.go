@@ -27,7 +27,7 @@ func (r *request) findSession() error {
 	name, ok := jsonraw.String(raw)
 	switch {
 	case !ok || name == "":
-		return jsonrpc.InvalidParams("%s is %q, or what an answer to that named", metaSession, newSession)
+		return jsonrpc.InvalidParams("%s is %q, or the name in its answer", metaSession, newSession)
 	case name != newSession:
 		if !r.server.sessions.Use(r.conn.opts.Principal, name) {
 			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)

@@ -55,7 +55,7 @@ var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", continu
 // state stays small.
 func TestState_large(t *testing.T) {
 	alone := replica(t, sealed.Random(), nil)
-	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call did too much before it asked") {
+	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call's journal is too large for a question") {
 		t.Errorf("without a store: %.300s", got)
 	}
 	kept := store.New(store.Options{Dir: t.TempDir()})

@@ -75,7 +75,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 }
 
 // mayBeCalledAgain is the end of the error text for a task that cannot continue although its call is valid.
-const mayBeCalledAgain = ", so it cannot go on: what it did until then stays done, and it may be called again"
+const mayBeCalledAgain = ", so it cannot continue: its earlier effects remain, and it may be called again"
 
 // failedTask answers a task that failed after its process was lost, or returns ok false.
 func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bool) {

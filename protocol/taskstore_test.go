@@ -192,7 +192,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Keep(func(part []byte) error { return book.AddPart(t.Context(), &begun, 0, []byte(keys.Seal(part))) })
-	if err := j.Begin("the saving of what the call wrote", hostfuncs.LandingFamily); err != nil {
+	if err := j.Begin("the commit of the call's writes", hostfuncs.LandingFamily); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil { // to others it looks like the end of the process
@@ -203,7 +203,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	h := newTaskHost(t, keys, second, time.Now)
 	t.Cleanup(func() { h.server.Close(t.Context()) })
 	got := h.until("stdio:1", begun.ID, "failed")
-	if !strings.Contains(string(got), `"unknown_outcome":true`) || !strings.Contains(string(got), "the saving of what the call wrote was under way") {
+	if !strings.Contains(string(got), `"unknown_outcome":true`) || !strings.Contains(string(got), "the commit of the call's writes was under way") {
 		t.Errorf("got %s", got)
 	}
 	eventually(t, "no part is left", func() bool { // removed shortly after the end is visible

@@ -183,7 +183,7 @@ func (r *Registry) hold(plans []*plan) {
 			case p == approved:
 			case approved != nil:
 				p.rival = true
-				p.held = fmt.Errorf("%s was approved as the plugin %s, and serves; %s shows what %s would change",
+				p.held = fmt.Errorf("%s was approved as the plugin %s, and serves; %s shows the changes of %s",
 					approved.where(), approved.name, r.approveCommand(approved.name), p.where())
 			case !r.exact(p) && (len(exact) > 0 || r.configured(p)):
 				p.held = fmt.Errorf("the plugin %s is the file %s.wasm: rename %s, or give it its own key and source in sallyport.yaml",

@@ -24,9 +24,9 @@ func (r *Registry) trust(p *plan) {
 	}
 	switch {
 	case p.err != nil:
-		r.serveApproved(p, fmt.Sprintf("what is there now cannot serve, and what was approved does: %v", p.err))
+		r.serveApproved(p, fmt.Sprintf("the new bytes cannot serve, and the approved ones do: %v", p.err))
 	case p.held != nil:
-		r.serveApproved(p, fmt.Sprintf("what is there now is held, and what was approved serves: %v", p.held))
+		r.serveApproved(p, fmt.Sprintf("the new bytes are held, and the approved ones serve: %v", p.held))
 	case p.module == nil && p.code == nil && p.file != nil && p.file.err != nil:
 		r.serveApproved(p, "")
 	case p.text != nil:
@@ -57,7 +57,7 @@ func (r *Registry) trustModule(p *plan) {
 	case pin.Digest != m.Digest:
 		r.holdBack(p, r.waiting(p.name, pin, m.Digest))
 	case hashes[lock.Manifest] != pin.Definitions[lock.Manifest]: // a new one, a changed one, or none any more
-		p.waits, p.waiting = m.Digest, fmt.Sprintf("what its manifest gives it and asks for is not what was approved; %s shows the difference", r.approveCommand(p.name))
+		p.waits, p.waiting = m.Digest, fmt.Sprintf("the values and wants of its manifest differ from the approved ones; %s shows the difference", r.approveCommand(p.name))
 		if !r.tellApproved(p) {
 			p.held = errors.New(p.waiting)
 		}
@@ -150,7 +150,7 @@ func (r *Registry) waiting(name string, pin lock.Pin, digest string) string {
 		return fmt.Sprintf("the file's new bytes (%s) are held, and the approved ones (%s%s) serve; %s shows the difference",
 			short(digest), short(pin.Digest), r.elsewhere(pin), approve)
 	}
-	return fmt.Sprintf("it is not in the lock file, and nothing else may serve; %s shows what it is", approve)
+	return fmt.Sprintf("it is not in the lock file, and nothing else may serve; %s shows it", approve)
 }
 
 // elsewhere returns the former path of a pinned file if that is in a different folder.

@@ -96,7 +96,7 @@ func outOfTime(ctx context.Context, err error, stack string) error {
 	case errors.As(cause, &over):
 		end.Kind, end.Message = KindDeadline, "the guest did not answer in time: "+over.said()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(cause, context.DeadlineExceeded):
-		end.Kind, end.Message = KindDeadline, "the caller's time was over"
+		end.Kind, end.Message = KindDeadline, "the deadline was exceeded"
 	case errors.Is(cause, errDrained):
 		end.Message = "the plugin was closed during the call"
 	}

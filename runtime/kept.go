@@ -80,7 +80,7 @@ func (p *Pool) keep(t *ticket) (*keeper, error) {
 	}
 	in, why := p.module.engine.kept.take(k.key)
 	if why != "" {
-		return nil, &EndError{Kind: KindUnavailable, Message: "what the plugin kept for this session is gone, since " + why + ": the next call begins anew"}
+		return nil, &EndError{Kind: KindUnavailable, Message: "the plugin's state for this session is lost, since " + why + ": the next call begins without it"}
 	}
 	k.in = in
 	return k, nil
@@ -212,7 +212,7 @@ func (k *kept) trim() {
 	k.timer = nil
 	for _, h := range k.homes {
 		if h.owner.pool == nil && time.Since(h.used) >= idleSession {
-			k.lose(h, "nobody used it for an hour")
+			k.lose(h, "it was idle for an hour")
 			gone = append(gone, h)
 		}
 	}

@@ -49,7 +49,7 @@ func TestPool_Call_keptBudget(t *testing.T) {
 	counts(t, pools[0], "ada", "ada's", "2")
 	for i := range 3 {
 		_, err := pools[i%2].Call(t.Context(), runtime.Request{Session: fmt.Sprint("eve's ", i), Caller: "eve"}, nil)
-		wantEnd(t, err, runtime.KindUnavailable, "what the plugin kept for this session is gone, since kept instances need more than 1280 KiB together (limits.kept): the next call begins anew")
+		wantEnd(t, err, runtime.KindUnavailable, "the plugin's state for this session is lost, since kept instances need more than 1280 KiB together (limits.kept): the next call begins without it")
 	}
 	for i := 3; i < 6; i++ {
 		counts(t, pools[i%2], "eve", fmt.Sprint("eve's ", i), "2")
@@ -73,7 +73,7 @@ func TestPool_Call_keptReferences(t *testing.T) {
 		counts(t, p, "eve", fmt.Sprint("session ", i), "1")
 	}
 	_, err := p.Call(t.Context(), runtime.Request{Session: "session 0", Caller: "eve"}, nil)
-	wantEnd(t, err, runtime.KindUnavailable, "what the plugin kept for this session is gone, since kept instances need more than 6255360 bytes together (limits.kept): the next call begins anew")
+	wantEnd(t, err, runtime.KindUnavailable, "the plugin's state for this session is lost, since kept instances need more than 6255360 bytes together (limits.kept): the next call begins without it")
 	for i := 1; i < 3; i++ {
 		counts(t, p, "eve", fmt.Sprint("session ", i), "2")
 	}
@@ -96,7 +96,7 @@ func TestPool_Call_keptForAll(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		counts(t, all, "eve", "y", "3")
 		_, err := each.Call(t.Context(), runtime.Request{Session: "4", Caller: "eve"}, nil)
-		wantEnd(t, err, runtime.KindUnavailable, "gone, since nobody used it for an hour")
+		wantEnd(t, err, runtime.KindUnavailable, "lost, since it was idle for an hour")
 		counts(t, each, "eve", "4", "1")
 	})
 }

@@ -108,7 +108,7 @@ func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.Compi
 	if err == nil || e.folder == "" || !strings.Contains(err.Error(), "compilationcache:") {
 		return c, err
 	}
-	e.log.Warn("the cache of compiled plugins is damaged and is made anew", "dir", e.folder, "error", err)
+	e.log.Warn("the cache of compiled plugins is damaged and is rebuilt", "dir", e.folder, "error", err)
 	if err := e.folder.Empty(); err != nil {
 		return nil, fmt.Errorf("cache folder: %w", err)
 	}

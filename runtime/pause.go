@@ -8,7 +8,7 @@ import (
 )
 
 // ErrUnanswered is the cause when the pauses of a call exceeded Limits.Ask.
-var ErrUnanswered = fmt.Errorf("nobody answered in time: %w", context.DeadlineExceeded)
+var ErrUnanswered = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
 
 // maxPaused bounds the calls of a plugin that wait without holding a turn. Each keeps an instance with all its memory;
 // further calls keep their turns while they wait.

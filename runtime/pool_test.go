@@ -238,7 +238,7 @@ func TestPool_Call_cancel(t *testing.T) {
 	late, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer stop()
 	_, err = p.Call(late, runtime.Request{}, nil)
-	end = wantEnd(t, err, runtime.KindDeadline, "the caller's time was over")
+	end = wantEnd(t, err, runtime.KindDeadline, "the deadline was exceeded")
 	if !errors.Is(end, context.DeadlineExceeded) {
 		t.Errorf("cause: %v", end.Err)
 	}

@@ -24,8 +24,8 @@ func newAllow(std stdio) *cobra.Command {
 	var a allowing
 	c := &cobra.Command{
 		Use:   "allow ID",
-		Short: "let a plugin do what it asks for; asks you at the terminal",
-		Long: `Let a plugin do what it asks for: once, for a time, or always. sallyport pending lists the questions.
+		Short: "allow an effect that a plugin asks for, confirmed at the terminal",
+		Long: `Allow an effect that a plugin asks for: once, for a time, or always. sallyport pending lists the questions.
 The answer is for these bytes of the plugin and this caller, and it is read from the terminal, never from
 standard input.
 
@@ -58,7 +58,7 @@ func (a *allowing) answer(now time.Time) (answer store.Answer, how string, err e
 	case a.span > 0:
 		return store.Answer{Want: a.want, Expires: now.Add(a.span)}, "for " + ui.Span(a.span), nil
 	case a.want:
-		return answer, "", errors.New("--want is for longer than once, which is what allow does unless told: add --for 1h or --always")
+		return answer, "", errors.New("--want allows more than one effect: add --for 1h or --always")
 	}
 	return store.Answer{Once: true, Expires: now.Add(consent.OnceTime)}, "once", nil
 }
@@ -92,8 +92,8 @@ func newDeny(std stdio) *cobra.Command {
 	var span time.Duration
 	c := &cobra.Command{
 		Use:   "deny ID",
-		Short: "refuse what a plugin asks for; asks you at the terminal",
-		Long: `Refuse what a plugin asks for. The same is not asked again for 30 days.
+		Short: "deny an effect that a plugin asks for, confirmed at the terminal",
+		Long: `Deny an effect that a plugin asks for. It is not asked again for 30 days.
 
 Exit code 1: you said no to that, and the question still waits.`,
 		Args: words(1, 1),
@@ -120,7 +120,7 @@ Exit code 1: you said no to that, and the question still waits.`,
 func newRevoke(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
-		Short: "take an answer back; asks you at the terminal",
+		Short: "revoke an answer, confirmed at the terminal",
 		Long: `Take an answer back, one that allows or one that refuses. sallyport grants lists them. What a plugin then
 does it has to ask for again.
 
@@ -199,7 +199,7 @@ func (d *desk) waiting(ctx context.Context, id string) (store.Question, error) {
 // gone replaces store.ErrNotFound with an error and a hint that no such question is open.
 func (d *desk) gone(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return ui.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists those that do, %s what was answered; --state names another folder",
+		return ui.Hint(fmt.Errorf("no question %q waits in %s", id, d.folder), "%s lists the open ones, %s the answers; --state names another folder",
 			d.command("pending"), d.command("grants"))
 	}
 	return err

@@ -197,7 +197,7 @@ func TestAnswer_atTheTerminal(t *testing.T) {
 	if out, err := h.program("answer", q.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID) {
 		t.Errorf("%s %v", out, err)
 	}
-	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "longer than once, which is what allow does unless told") {
+	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "allows more than one effect") {
 		t.Errorf("%s %v", out, err)
 	}
 	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "nothing was changed\n" {

@@ -18,8 +18,8 @@ func newAnswer(std stdio) *cobra.Command {
 	var decline, cancel bool
 	c := &cobra.Command{
 		Use:   "answer ID [FIELD=VALUE…]",
-		Short: "answer what a plugin asks you; shows it and asks you at the terminal",
-		Long: `Answer what a plugin asks you, where the client has no way to ask. sallyport pending lists the forms.
+		Short: "answer a form of a plugin, shown and confirmed at the terminal",
+		Long: `Answer a form of a plugin, where the client has no elicitation. sallyport pending lists the forms.
 A field that is a list is written once for each of its values; one that is left out has the form's own
 value. What you answer goes to the plugin, for one call, and allows it nothing. It is sent when you say so at
 the terminal, which is never standard input.
@@ -52,8 +52,8 @@ Exit code 1: you said no, and the form still waits.`,
 			return d.Noted(consent.Form(action, f))
 		}),
 	}
-	c.Flags().BoolVar(&decline, "decline", false, "tell the plugin that you do not want to answer")
-	c.Flags().BoolVar(&cancel, "cancel", false, "tell the plugin that nobody answers")
+	c.Flags().BoolVar(&decline, "decline", false, "decline the form")
+	c.Flags().BoolVar(&cancel, "cancel", false, "decline the form")
 	return c
 }
 
@@ -87,7 +87,7 @@ func answerTo(f elicit.Form, words []string, decline, cancel bool) (action strin
 // noForm replaces store.ErrNotFound with an error and a hint that no such form is open.
 func noForm(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return ui.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists what waits")
+		return ui.Hint(fmt.Errorf("no form %q waits for an answer", id), "sallyport pending lists the open questions")
 	}
 	return err
 }

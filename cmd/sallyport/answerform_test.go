@@ -131,7 +131,7 @@ func TestAnswer_formLater(t *testing.T) {
 	s := h.serveVersion("2026-07-28")
 	said, _ := h.who(s)
 	q := h.one()
-	if !strings.Contains(said, "whoever runs this host has been asked") {
+	if !strings.Contains(said, "the operator has been asked") {
 		t.Errorf("%q", said)
 	}
 	cmd := h.program("answer", q.ID, "name=Eve")

@@ -23,9 +23,9 @@ func newApprove(std stdio) *cobra.Command {
 	var reject, all bool
 	c := &cobra.Command{
 		Use:   "approve PLUGIN [DIR]",
-		Short: "show what is new about a plugin that is held, and ask whether it may serve",
-		Long: `Show what is new about a plugin that is held, and ask whether it may serve: its code, what it imports and
-wants, and what it says of its tools, word by word. New tools are a line each, and long lists are counted; --all
+		Short: "show the changes of a plugin that is held, and approve it",
+		Long: `Show the changes of a plugin that is held, and approve it: its code, imports and
+wants, and the definitions of its tools, word by word. New tools are a line each, and long lists are counted; --all
 prints everything. The answer is read from the terminal that the command was started at, and from nowhere else.
 
 Exit code 1: the answer was no, or nothing waits for one.`,
@@ -101,7 +101,7 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 		return err
 	}
 	if reject {
-		serves := "what was approved before serves"
+		serves := "the approved bytes serve"
 		if v.Before.Digest == "" {
 			serves = "nothing of it serves"
 		}

@@ -142,7 +142,7 @@ func TestApprove_rejectedCodeNeverServes(t *testing.T) {
 	put(t, file, speaker("Speaks.", "second"))
 
 	screen, code := answer(t, program(t, "", "approve", "speaker", dir), "n")
-	if code != 1 || !strings.Contains(screen, "only the code is another") {
+	if code != 1 || !strings.Contains(screen, "only the code changed") {
 		t.Errorf("%d\n%s", code, screen)
 	}
 	if _, code := answer(t, program(t, "", "approve", "speaker", dir, "--reject"), "y"); code != 0 {
@@ -250,7 +250,7 @@ func TestChallenge25_promptInjection(t *testing.T) {
 		}
 	}
 	warnings := fmt.Sprint(statusIn(t, dir, "speaker")["warnings"])
-	if !strings.Contains(warnings, "characters that nobody sees") {
+	if !strings.Contains(warnings, "invisible characters") {
 		t.Errorf("list says %q", warnings)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func newAudit(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "check and read the log of what calls did",
+		Short: "verify and print the audit log",
 		Args:  noCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -129,7 +129,7 @@ func newAuditTail(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "tail",
-		Short: "print what the last calls did and what was answered",
+		Short: "print the effects of the last calls and the operator's answers",
 		Args:  words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadSettings(c, "")

@@ -30,7 +30,7 @@ func askPerson(ctx context.Context, person *terminal.Terminal, result json.RawMe
 	}
 	questions, err := jsonraw.ParseObject(jsonraw.Get(result, "inputRequests"))
 	if err != nil || person == nil {
-		return a, true, errors.Join(errors.New("the tool asks what this command cannot be asked"), err)
+		return a, true, errors.Join(errors.New("the tool asks a question that this command cannot answer"), err)
 	}
 	a.state = jsonraw.Get(result, "requestState")
 	for _, q := range questions {

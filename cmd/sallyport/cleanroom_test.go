@@ -64,7 +64,7 @@ func TestChallenge11_hanging(t *testing.T) {
 	}
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{
 		Meta: mcp.Meta{"dev.sallyport/timeoutMs": 50}, Name: "misbehave-loop"})
-	if err != nil || kindOf(r) != "deadline" || !strings.Contains(text(r), "the caller's time was over") {
+	if err != nil || kindOf(r) != "deadline" || !strings.Contains(text(r), "the deadline was exceeded") {
 		t.Errorf("with a time of the caller's own: %v, %s", err, text(r))
 	}
 }

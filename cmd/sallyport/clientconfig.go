@@ -57,7 +57,7 @@ func newClientConfig(std stdio) *cobra.Command {
 	c.Flags().BoolVar(&e.write, "write", false, "put it into the client's file, and keep a backup")
 	c.Flags().BoolVar(&e.remove, "remove", false, "take the entry out of the client's file, and keep a backup")
 	c.Flags().BoolVar(&e.replace, "replace", false, "with --write: also where the entry serves another folder")
-	c.Flags().StringVar(&e.name, "name", clients.DefaultName, "what the client calls this host: `text`, for a second folder")
+	c.Flags().StringVar(&e.name, "name", clients.DefaultName, "the client's name for this host: `text`, for a second folder")
 	c.Flags().StringVar(&e.file, "file", "", "the client's `file`, if it is not where it usually is")
 	c.Flags().String("http", "", "`address` of a running server, such as 127.0.0.1:8470")
 	c.MarkFlagsMutuallyExclusive("write", "remove")

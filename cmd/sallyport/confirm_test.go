@@ -28,7 +28,7 @@ func TestConfirm_inTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	for i, want := range []string{"page /x", "page /x", "whoever made the call said no"} {
+	for i, want := range []string{"page /x", "page /x", "the caller declined"} {
 		if i == 2 {
 			answer = "decline"
 		}

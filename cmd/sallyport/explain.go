@@ -23,13 +23,13 @@ func newExplain(std stdio) *cobra.Command {
 	var tool, arguments string
 	c := &cobra.Command{
 		Use:   "explain PLUGIN EFFECT [DIR]",
-		Short: "say whether a plugin may do something, and which line decides",
-		Long: `Say whether a plugin may do something, and which line of the configuration decides.
+		Short: "report whether a plugin may perform an effect, and the line that decides",
+		Long: `Report whether a plugin may perform an effect, and the line of the configuration that decides.
 EFFECT is written as in refusals: 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a', 'store a value'.
-Nothing is done and the plugin is not loaded; of a path it is looked where links lead. DIR is the folder that
+The effect is not performed and the plugin is not loaded. Links of a path are followed. DIR is the folder that
 plugins are served from, which no grant reaches.
 
-Exit code 1: it may not, or only after somebody was asked.`,
+Exit code 1: the effect is denied, or needs the operator's consent.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args[2:]))

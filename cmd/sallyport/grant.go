@@ -16,7 +16,7 @@ import (
 func newGrant(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "grant PLUGIN LINE",
-		Short: "add a line to the grants of a plugin in the configuration file; asks you at the terminal",
+		Short: "add a line to the grants of a plugin in the configuration file, confirmed at the terminal",
 		Long: `Add a line to the grants of a plugin in the configuration file, such as
   sallyport grant files 'fs: read ~/notes/**'
 It shows what is written and asks; comments and order of the file stay. Hosts that run take the line over for the

@@ -427,12 +427,12 @@ var descriptions = map[string]struct {
 		var m wasmtest.Module
 		m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.LoopVoid, wasmtest.Br(0), wasmtest.End, wasmtest.I32Const(0)))
 		return &m
-	}, "plugin/describe: deadline: the guest did not say within 10s what it offers", nil},
+	}, "plugin/describe: deadline: the guest did not describe itself within 10s", nil},
 	"serveless": {func() *wasmtest.Module {
 		var m wasmtest.Module
 		m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.I32Const(28)))
 		return &m
-	}, "plugin/describe: guest: the guest serves no plugin: it ended with error 28 before it said what it offers; a plugin in Go calls Serve in an init function", nil},
+	}, "plugin/describe: guest: the guest serves no plugin: it ended with error 28 before it described itself; a plugin in Go calls Serve in an init function", nil},
 	"trap": {func() *wasmtest.Module {
 		var m wasmtest.Module
 		m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.Unreachable))

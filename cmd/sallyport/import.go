@@ -36,7 +36,7 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 		Use:   "hyper-mcp CONFIG",
 		Short: "turn a configuration of hyper-mcp (JSON or YAML) into a sallyport.yaml",
 		Long: "Write the sallyport.yaml that equals a configuration of hyper-mcp, and say line by\n" +
-			"line what could not be carried over and what was narrowed. Nothing is overwritten.",
+			"line for each omitted and each narrowed setting. No file is overwritten.",
 		Args: words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")

@@ -28,8 +28,8 @@ func newInspect(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "inspect FILE",
-		Short: "print what a plugin offers and wants",
-		Long:  "Print what a plugin offers and wants: a .wasm file, an Extism manifest, a .prompt.md or a .skill. Nothing is run if the file is packed.",
+		Short: "print a plugin's tools, resources, prompts and wants",
+		Long:  "Print a plugin's tools, resources, prompts and wants, from a .wasm file, an Extism manifest, a .prompt.md or a .skill. A packed file is not run.",
 		Args:  words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")

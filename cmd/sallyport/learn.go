@@ -18,8 +18,8 @@ import (
 func newLearn(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "learn PLUGIN",
-		Short: "print the fewest grants that cover what a plugin's calls did and were refused",
-		Long: `Print the fewest grants that cover what the calls of a plugin did and were refused, each with the first call
+		Short: "print the fewest grants that cover the performed and denied effects of a plugin's calls",
+		Long: `Print the fewest grants that cover the performed and denied effects of a plugin's calls, each with the first call
 that needed it. Calls are in the audit log; they are noted in full while the plugin has learn: true in the
 configuration, with the names of arguments where an effect followed them. Of other calls only what was refused is
 known. What a call that succeeded was refused is a comment, and so is what no line can or should allow.

@@ -51,7 +51,7 @@ serves them first; until then the list says that its grants wait for them.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
-	c.Flags().Bool("locked", false, "say what serve --locked would hold")
+	c.Flags().Bool("locked", false, "show the plugins that serve --locked would hold")
 	return c
 }
 

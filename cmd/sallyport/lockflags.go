@@ -12,7 +12,7 @@ import (
 func addLockFlags(c *cobra.Command) {
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	c.Flags().Bool("locked", false, "serve nothing that is not in the lock file")
-	c.Flags().Bool("trust-on-first-use", false, "put into the lock file what is seen first; this is the default")
+	c.Flags().Bool("trust-on-first-use", false, "pin the first bytes seen of each plugin; this is the default")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		trust, err := c.Flags().GetBool("trust-on-first-use")
 		switch {
@@ -28,7 +28,7 @@ func addLockFlags(c *cobra.Command) {
 // beforehand describes the updates that the operator approved in advance.
 func beforehand(updates string) string {
 	if updates == string(registry.UpdatesDev) {
-		return "dev: whatever its file holds serves, under its grants"
+		return "dev: changed bytes serve at once, under its grants"
 	}
 	return "updates: same-interface: new bytes serve that import, want and offer the same"
 }

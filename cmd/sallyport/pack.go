@@ -60,7 +60,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)) != d.Digest {
-		return fmt.Errorf("%s: somebody is writing it", file)
+		return fmt.Errorf("%s: the file is being written", file)
 	}
 	packed, err := wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, d.Raw)
 	if err != nil {

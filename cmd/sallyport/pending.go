@@ -28,7 +28,7 @@ func newPending(std stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "pending",
-		Short: "print what plugins ask and nobody has answered",
+		Short: "print the open questions of plugins",
 		Args:  words(0, 0),
 		RunE: withQuestions(func(ctx context.Context, d *desk, _ []string) error {
 			all, err := d.Store.Questions(ctx)
@@ -171,8 +171,8 @@ func questionsJSON(all []store.Question) []questionJSON {
 func newGrants(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "grants",
-		Short: "print what was answered: what is allowed and what is refused, and for how long",
-		Long: `Print what was answered: what is allowed and what is refused, and for how long.
+		Short: "print the answers in force, allowed and denied, and their ends",
+		Long: `Print the answers in force, allowed and denied, and their ends.
 The grants of sallyport.yaml are not among them.`,
 		Args: words(0, 0),
 		RunE: withQuestions(func(ctx context.Context, d *desk, _ []string) error {

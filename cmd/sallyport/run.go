@@ -67,7 +67,7 @@ func report(w io.Writer, err error) int {
 func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
-		Short:         "serve WebAssembly plugins to MCP clients, held to what they were granted",
+		Short:         "serve WebAssembly plugins to MCP clients, limited to their grants",
 		Version:       fmt.Sprintf("%s (%s, %s/%s)", host.Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -33,8 +33,8 @@ func newSecret(std stdio) *cobra.Command {
 func newSecretSet(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME",
-		Short: "keep a value under a name; reads it at the terminal, where nobody sees it",
-		Long: `Keep a value under a name, for lines such as secret: NAME. It is read at the terminal without being shown, never from
+		Short: "store a secret under a name, typed at the terminal without echo",
+		Long: `Store a value under a name, for lines such as secret: NAME. It is read at the terminal without being shown, never from
 an argument or standard input, and kept in the keyring of the operating system, or, where there is none, in an
 owner-only file of the state folder. A variable of that name comes first.`,
 		Args: words(1, 1),
@@ -59,7 +59,7 @@ owner-only file of the state folder. A variable of that name comes first.`,
 func newSecretRemove(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
-		Short: "forget a value; asks you at the terminal",
+		Short: "remove a secret, confirmed at the terminal",
 		Args:  words(1, 1),
 		RunE: withSecrets(func(ctx context.Context, _ *settings.Settings, kept secret.Kept, name string) error {
 			if err := agreed(ctx, std, "secret  "+ui.Line(name), "forget it?"); err != nil {

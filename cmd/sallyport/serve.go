@@ -203,6 +203,6 @@ func closeWithin(d time.Duration, end func(context.Context) error) error {
 	case err := <-ended:
 		return err
 	case <-time.After(d + closeGrace):
-		return errors.New("what runs did not stop in time, and is left behind")
+		return errors.New("running calls did not stop in time, and are abandoned")
 	}
 }

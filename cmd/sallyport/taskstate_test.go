@@ -80,7 +80,7 @@ func TestTaskState(t *testing.T) {
 			_ = one.end() // it was killed
 			for _, id := range []string{waits, works} {
 				v := other.until(t, id, "failed")
-				if !strings.Contains(v.Error.Message, "what its plugin had in memory") || !strings.Contains(v.Error.Message, "may be called again") || !v.Error.Data.Retryable {
+				if !strings.Contains(v.Error.Message, "its plugin's memory with it") || !strings.Contains(v.Error.Message, "may be called again") || !v.Error.Data.Retryable {
 					t.Errorf("%+v", v.Error)
 				}
 			}

@@ -26,7 +26,7 @@ func newToken(std stdio) *cobra.Command {
 			}
 			token, err := auth.Add(s.TokensFile(), args[0])
 			if errors.Is(err, auth.ErrDuplicate) {
-				return ui.Hint(err, "to make it anew, remove its line from %s", s.TokensFile())
+				return ui.Hint(err, "to create it again, remove its line from %s", s.TokensFile())
 			}
 			if err != nil {
 				return err

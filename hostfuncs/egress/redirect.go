@@ -31,7 +31,7 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 	if err != nil {
 		var ask *runtime.AskError
 		errors.As(err, &ask)
-		return nil, runtime.AskErrorf(runtime.KindInvalid, "%s redirects to what is no address: %s", shown(r.URL.String()), ask.Message)
+		return nil, runtime.AskErrorf(runtime.KindInvalid, "%s redirects to an invalid address: %s", shown(r.URL.String()), ask.Message)
 	}
 	return &Request{
 		Method: method, URL: u, Body: body, Origin: cmp.Or(r.Origin, r.URL), From: r.URL.String(),

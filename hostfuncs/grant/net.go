@@ -103,7 +103,7 @@ func parseNet(text string, line int) (r netRule, err error) {
 
 func (r *netRule) parseAuthority(text string, m marks, line int) error {
 	if strings.Contains(text, "@") {
-		return failf(line, "user information in an address is not allowed: remove what is before the @")
+		return failf(line, "user information in an address is not allowed: remove the part before the @")
 	}
 	host, port := text, ""
 	if i := strings.LastIndexByte(text, ':'); i > strings.LastIndexByte(text, ']') {

@@ -240,7 +240,7 @@ func (g *Grant) readMode(n Node) error {
 
 func (g *Grant) readIdempotent(n Node) error {
 	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
-		return failf(n.Line, "idempotent is true or false: whether a request may be sent again when nobody knows what came of it")
+		return failf(n.Line, "idempotent is true or false: whether a request with an unknown outcome may be sent again")
 	}
 	g.net.idempotent = n.Value == "true"
 	return nil

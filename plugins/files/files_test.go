@@ -78,7 +78,7 @@ func TestList(t *testing.T) {
 		t.Errorf("a file: %q", got)
 	}
 	expect(t, h, dir, "list", args{"path": dir + "/.hidden"}, "$/.hidden:\n         0  "+h.Call("list", args{"path": dir + "/.hidden/x"}).Text()[12:28]+"  x")
-	expect(t, h, dir, "list", args{"path": dir + "/none"}, "!$/none does not exist or is not granted; what is granted begins at /")
+	expect(t, h, dir, "list", args{"path": dir + "/none"}, "!$/none does not exist or is not granted; grants begin at /")
 	empty := t.TempDir()
 	expect(t, h, empty, "list", args{"path": empty}, "$:\n(empty)")
 }
@@ -117,7 +117,7 @@ func TestRead(t *testing.T) {
 		{args{"path": dir + "/latin"}, "!$/latin is not a text: 5 bytes of application/octet-stream"},
 		{args{"path": dir + "/big.png"}, "!$/big.png is an image of 184325 bytes, too large to show"},
 		{args{"path": dir}, "!$ is a folder; the list tool shows it"},
-		{args{"path": dir + "/none"}, "!$/none does not exist or is not granted; what is granted begins at /"},
+		{args{"path": dir + "/none"}, "!$/none does not exist or is not granted; grants begin at /"},
 	} {
 		expect(t, h, dir, "read", c.a, c.want)
 	}
@@ -174,7 +174,7 @@ func TestSearch(t *testing.T) {
 		expect(t, h, dir, "search", c.a, c.want)
 	}
 	expect(t, h, dir, "search", args{"path": dir + "/a.go", "pattern": "G"}, "a.go:4:func G() {}\n(1 matches in $/a.go)")
-	expect(t, h, dir, "search", args{"path": dir + "/no", "pattern": "G"}, "!$/no does not exist or is not granted; what is granted begins at /")
+	expect(t, h, dir, "search", args{"path": dir + "/no", "pattern": "G"}, "!$/no does not exist or is not granted; grants begin at /")
 }
 
 func TestSearch_largeFiles(t *testing.T) {

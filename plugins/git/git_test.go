@@ -226,7 +226,7 @@ func TestOpen(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	outside := t.TempDir()
 	f.expect(h, "log", args{"repo": outside}, "!"+outside+" is in no git repository, or the repository's .git is not granted")
-	f.expect(h, "log", args{"repo": f.dir + "/none"}, "!$/none does not exist or is not granted; what is granted begins at /")
+	f.expect(h, "log", args{"repo": f.dir + "/none"}, "!$/none does not exist or is not granted; grants begin at /")
 	f.write(".git/config", "[extensions]\n\tobjectformat = sha256\n")
 	f.expect(h, "log", args{}, "!the repository names its objects by sha256; only sha1 is understood")
 	f.write(".git/config", "[extensions]\n\trefstorage = reftable\n")

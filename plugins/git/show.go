@@ -20,7 +20,7 @@ type showArgs struct {
 	Repo    string `json:"repo,omitempty" doc:"a path in the repository; the granted folder if absent"`
 	Rev     string `json:"rev,omitempty" doc:"a commit, branch or tag, or one with a path: HEAD~2:src/main.go; HEAD if absent"`
 	Stat    bool   `json:"stat,omitempty" doc:"of a commit only which files it changed, and by how much"`
-	Path    string `json:"path,omitempty" doc:"of a commit only what it changed here"`
+	Path    string `json:"path,omitempty" doc:"of a commit only its changes here"`
 	Context int    `json:"context" doc:"unchanged lines around a change" minimum:"0" maximum:"100" default:"3"`
 	Start   int    `json:"start,omitempty" doc:"of a file the first line to show, counted from 1" minimum:"1"`
 	Lines   int    `json:"lines,omitempty" doc:"of a file how many lines to show" minimum:"1"`
@@ -85,7 +85,7 @@ func (r *repository) showCommit(out *output, c *object.Commit, a showArgs) error
 			return err
 		}
 	} else if len(c.ParentHashes) > 0 { // at the boundary of a shallow clone the parent is missing
-		out.printf("(the parent %s is not here, so what changed is not known)\n", short(c.ParentHashes[0]))
+		out.printf("(the parent %s is not here, so the changes are unknown)\n", short(c.ParentHashes[0]))
 		return nil
 	}
 	changes, err := treeChanges(from, to, cleanPath(a.Path))

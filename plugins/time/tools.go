@@ -50,7 +50,7 @@ type convertArgs struct {
 type convertResult struct {
 	From moment   `json:"from"`
 	To   []moment `json:"to"`
-	Note string   `json:"note,omitempty" doc:"what is odd about the time: it happens twice that day, or never"`
+	Note string   `json:"note,omitempty" doc:"a peculiarity of the time: it happens twice that day, or never"`
 }
 
 func convert(_ *sallyport.Call, a convertArgs) (convertResult, error) {

@@ -90,7 +90,7 @@ func (k *Keeper) putAway(s *State) error {
 	_, err := k.store.Add(ctx, store.Journal, store.Record{
 		ID: s.Kept, Principal: s.Principal, Data: []byte(k.keys.Seal(s.Journal)), Expires: s.expires()})
 	if err != nil {
-		return &runtime.EndError{Kind: runtime.KindLimit, Message: "what the call did before it asked cannot be kept", Err: err}
+		return &runtime.EndError{Kind: runtime.KindLimit, Message: "the call's journal cannot be stored", Err: err}
 	}
 	s.Journal = nil
 	return nil

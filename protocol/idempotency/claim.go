@@ -92,7 +92,7 @@ func (c *Claim) end(ctx context.Context, call *Call, o jsonraw.Object, err error
 		failure = c.write()
 	}
 	if failure != nil {
-		call.Log.Warn("what came of a call cannot be kept for its idempotency key", "error", failure)
+		call.Log.Warn("the outcome of a call cannot be stored for its idempotency key", "error", failure)
 	}
 }
 

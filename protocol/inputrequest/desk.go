@@ -104,7 +104,7 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), runtime.ErrUnanswered) {
-		s.withdraw("the time is over")
+		s.withdraw("the deadline is exceeded")
 		return runtime.Answer{Err: &runtime.AskError{Kind: runtime.KindTimeout, Message: "the client did not answer in time"}}
 	}
 	if s.forget() {
@@ -117,7 +117,7 @@ func (s *Sent) Wait(ctx context.Context) runtime.Answer {
 // Wait.
 func (s *Sent) Drop() {
 	if s.forget() {
-		s.withdraw("the time is over")
+		s.withdraw("the deadline is exceeded")
 	}
 }
 

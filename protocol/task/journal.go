@@ -63,11 +63,11 @@ func (r *Runner) parts(t *Task) ([][]byte, error) {
 	defer cancel()
 	parts, err := r.Book.Parts(ctx, t)
 	if err != nil {
-		return nil, lost("what the task did cannot be read", err)
+		return nil, lost("the task's journal cannot be read", err)
 	}
 	for i, text := range parts {
 		if parts[i], err = r.o.Keys.Open(string(text)); err != nil {
-			return nil, lost("what the task did was kept with other keys", err)
+			return nil, lost("the task's journal was sealed with other keys", err)
 		}
 	}
 	return parts, nil

@@ -60,7 +60,7 @@ func (r *Runner) Ask(ctx context.Context, t *Task, questions jsonraw.Object, wit
 		}
 	})
 	if err != nil {
-		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "what the task asks cannot be kept", Err: err}
+		return nil, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task's questions cannot be stored", Err: err}
 	}
 	t.Asked = now.Asked
 	for now.Status == Input {
@@ -82,5 +82,5 @@ func (r *Runner) Ask(ctx context.Context, t *Task, questions jsonraw.Object, wit
 // tooLate returns the error of a task without answers at its deadline.
 func tooLate(ctx context.Context, within time.Duration) error {
 	return &runtime.EndError{Kind: runtime.KindTimeout, Err: context.Cause(ctx), Message: fmt.Sprintf(
-		"nobody answered within %v, and a task whose plugin keeps state waits no longer: it may be called again", within)}
+		"no answer within %v, which is the limit for a task of a plugin with kept state: it may be called again", within)}
 }

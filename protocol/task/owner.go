@@ -99,8 +99,8 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 
 // Lose fails a kept task after the loss of its process. Call it within Change.
 func (t *Task) Lose() {
-	t.Status, t.Message = Failed, "the host ended while this task ran, and with it what its plugin had in memory, "+
-		"which cannot be made again: what the task did until then stays done, and it may be called again"
+	t.Status, t.Message = Failed, "the host ended while this task ran, and its plugin's memory with it, "+
+		"which cannot be replayed: earlier effects of the task remain, and it may be called again"
 	t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
 }
 

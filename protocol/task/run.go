@@ -66,7 +66,7 @@ func (r *Runner) note(t Task, o Outcome) {
 	}
 	if t.Durable() {
 		if err := r.Book.RemoveParts(context.Background(), &t, over); err != nil {
-			r.o.Log.Warn("what a task did is kept although it is over", "task", t.ID, "error", err)
+			r.o.Log.Warn("the journal of a finished task remains", "task", t.ID, "error", err)
 		}
 	}
 }

@@ -168,5 +168,5 @@ func (r *Runner) Context() context.Context { return r.ctx }
 // elsewhere returns the error for answers to a task that this process may not run.
 func elsewhere() error {
 	return &runtime.EndError{Kind: runtime.KindUnavailable,
-		Message: "this host does not serve what the task runs, or has other keys: answer the task where it was begun"}
+		Message: "this host does not serve the task's tool, or has other keys: answer the task where it was begun"}
 }

@@ -126,7 +126,7 @@ func TestRunner_Ask(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got := find(t, r, begun.ID); !strings.Contains(string(got.Result), `{"first":{"n":1},"second":"timeout: nobody answered within 1m0s`) {
+		if got := find(t, r, begun.ID); !strings.Contains(string(got.Result), `{"first":{"n":1},"second":"timeout: no answer within 1m0s`) {
 			t.Errorf("%s: %s%s", got.Status, got.Result, got.Error)
 		}
 	})

@@ -75,7 +75,7 @@ func Open(dir string, log *slog.Logger) *Cache {
 		err = json.Unmarshal(raw, &d)
 	}
 	if err != nil || d.Version != cacheVersion {
-		log.Warn("the cache of digests cannot be used and is made anew", "file", c.digestsFile(), "error", err)
+		log.Warn("the cache of digests is damaged and is rebuilt", "file", c.digestsFile(), "error", err)
 		return c
 	}
 	for key, digest := range d.Digests {

@@ -59,7 +59,7 @@ func Split(raw []byte) (*File, error) {
 		return nil, &Error{1, "there is no second line of three dashes"}
 	}
 	if len(head) > maxYAML {
-		return nil, fmt.Errorf("what is between the dashes is over %d KiB", maxYAML>>10)
+		return nil, fmt.Errorf("the text between the dashes is over %d KiB", maxYAML>>10)
 	}
 	values, err := parse(head)
 	if err != nil {
@@ -82,7 +82,7 @@ func cut(rest []byte) (head, body []byte, ok bool) {
 func parse(head []byte) (jsonraw.Object, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(append([]byte{'\n'}, head...), &doc); err != nil {
-		return nil, fmt.Errorf("what is between the dashes is no YAML: %w", err)
+		return nil, fmt.Errorf("the text between the dashes is not YAML: %w", err)
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil

@@ -37,10 +37,10 @@ func TestSplit_Refused(t *testing.T) {
 		"---\na: &x 1\nb: *x\n---\n":         "line 2: anchors and aliases are not read",
 		"---\nx: 1\na: !!binary aGk=\n---\n": "line 3: binary values are not read",
 		"---\n[a]: 1\n---\n":                 "line 2: a key must be a word",
-		"---\na: b: c\n---\n":                "what is between the dashes is no YAML: yaml: line 2: mapping values are not allowed in this context",
+		"---\na: b: c\n---\n":                "the text between the dashes is not YAML: yaml: line 2: mapping values are not allowed in this context",
 		"\xff":                               "the file is not UTF-8",
 		"---\na: " + strings.Repeat("[", 20) + strings.Repeat("]", 20) + "\n---\n": "line 2: this nests too deep",
-		"---\na: " + strings.Repeat("x", maxYAML) + "\n---\n":                      "what is between the dashes is over 64 KiB",
+		"---\na: " + strings.Repeat("x", maxYAML) + "\n---\n":                      "the text between the dashes is over 64 KiB",
 	} {
 		if _, err := Split([]byte(in)); err == nil || err.Error() != want {
 			t.Errorf("%.40q: %v, want %s", in, err, want)

@@ -41,7 +41,7 @@ func (c *check) read(raw json.RawMessage, idKey string) {
 	c.Members, c.Written = o, raw
 	id, ok := jsonraw.String(o.Get(idKey))
 	if !ok || id == "" || len(id) > maxLocalName || unseen(id) {
-		c.refuse("%s is not a string of 1 to %d bytes without characters that nobody sees", idKey, maxLocalName)
+		c.refuse("%s is not a string of 1 to %d bytes without invisible characters", idKey, maxLocalName)
 		return
 	}
 	c.ID, c.what = id, fmt.Sprintf("%s %q", c.kind, id)
@@ -163,7 +163,7 @@ func checkPrompt(c *check) {
 			return
 		}
 		if unseen(name) {
-			c.refuse("argument %s has a name with characters that nobody sees", sanitize.Visible(name))
+			c.refuse("argument %s has a name with invisible characters", sanitize.Visible(name))
 			return
 		}
 		seen[name] = true

@@ -15,7 +15,7 @@ func (c *check) cleanTexts() {
 	}
 	for _, key := range []string{"inputSchema", "outputSchema"} {
 		if at, found := jsonschema.Unseen(c.Members.Get(key)); found {
-			c.refuse("%s: %s holds characters that nobody sees, in a name or a value that is compared", key, sanitize.Visible(sanitize.Cut(at, 200)))
+			c.refuse("%s: %s holds invisible characters, in a name or a compared value", key, sanitize.Visible(sanitize.Cut(at, 200)))
 			return
 		}
 	}
@@ -31,7 +31,7 @@ func (c *check) cleanTexts() {
 		members = append(members, jsonraw.Member{Key: m.Key, Value: value})
 	}
 	if c.Members = members; removed > 0 {
-		c.warn("%d characters that nobody sees were taken out of its texts", removed)
+		c.warn("%d invisible characters were removed from its texts", removed)
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *check) cleanMeta() {
 	}
 	confined, cut := untrusted.ConfineUI(kept.Append(nil))
 	if cut {
-		c.warn("what _meta.ui wants of the client (csp, permissions, domain) was taken out")
+		c.warn("_meta.ui requests to the client (csp, permissions, domain) were removed")
 	}
 	c.Members.Set("_meta", confined)
 }

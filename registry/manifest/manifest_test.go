@@ -60,9 +60,9 @@ func TestParse_LeavesBadEntriesOut(t *testing.T) {
 		`1`:                        "tools[0]",
 		`{}`:                       "name is not a string",
 		`{"name":""}`:              "name is not a string",
-		`{"name":"a\u0001"}`:       "characters that nobody sees",
-		`{"name":"a\udb40\udc41"}`: "characters that nobody sees",
-		`{"name":"t","inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                            "inputSchema: /properties/a\\u200b holds characters that nobody sees",
+		`{"name":"a\u0001"}`:       "invisible characters",
+		`{"name":"a\udb40\udc41"}`: "invisible characters",
+		`{"name":"t","inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                            "inputSchema: /properties/a\\u200b holds invisible characters",
 		`{"name":"t","inputSchema":{"type":"object","properties":{"default":{"enum":["a","a\u200b"]}}}}`:      "/properties/default/enum holds",
 		`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"properties":{"a":{"const":"\u202e"}}}}`: "outputSchema: /properties/a/const holds",
 		`{"name":"t","title":7,"inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`:                  "title is not a string",
@@ -290,7 +290,7 @@ func TestParse_cleansByPlace(t *testing.T) {
 		}
 	}
 	for raw, says := range map[string]string{
-		`{"prompts":[{"name":"p","arguments":[{"name":"a` + unseen + `"}]}]}`:          `prompt "p" is left out: argument a\x1b[2J\U000e0041\u202e has a name with characters that nobody sees`,
+		`{"prompts":[{"name":"p","arguments":[{"name":"a` + unseen + `"}]}]}`:          `prompt "p" is left out: argument a\x1b[2J\U000e0041\u202e has a name with invisible characters`,
 		`{"resources":[{"uri":"x:a` + unseen + `","name":"n"}]}`:                       "resources[0] is left out: uri is not a string of 1 to",
 		`{"resourceTemplates":[{"uriTemplate":"x://a` + unseen + `/{b}","name":"n"}]}`: "resourceTemplates[0] is left out: uriTemplate is not a string of 1 to",
 	} {

@@ -141,9 +141,9 @@ func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d 
 	switch {
 	case !errors.As(err, &end):
 	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
-		end.Message = fmt.Sprintf("the guest did not say within %s what it offers", DescribeTime)
+		end.Message = fmt.Sprintf("the guest did not describe itself within %s", DescribeTime)
 	case end.Kind == runtime.KindGuest && end.Code != 0:
-		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it said what it offers; a plugin in Go calls Serve in an init function", end.Code)
+		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it described itself; a plugin in Go calls Serve in an init function", end.Code)
 	}
 	return raw, err
 }

@@ -124,7 +124,7 @@ func asEnd(err error) error {
 	case errors.Is(err, context.Canceled):
 		return &runtime.EndError{Kind: runtime.KindCancelled, Message: "the call was cancelled", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &runtime.EndError{Kind: runtime.KindDeadline, Message: "the caller's time was over", Err: err}
+		return &runtime.EndError{Kind: runtime.KindDeadline, Message: "the deadline was exceeded", Err: err}
 	}
 	return &runtime.EndError{Kind: runtime.KindInternal, Message: "the host failed while it served this call", Err: err}
 }

@@ -137,7 +137,7 @@ func notReady(err error) error {
 	case errors.Is(err, context.Canceled):
 		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled"
 	case errors.Is(err, context.DeadlineExceeded):
-		end.Kind, end.Message = runtime.KindDeadline, "the caller's time was over before the plugin was compiled"
+		end.Kind, end.Message = runtime.KindDeadline, "the deadline was exceeded before the plugin was compiled"
 	}
 	return end
 }

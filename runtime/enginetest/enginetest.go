@@ -177,7 +177,7 @@ func nothingLeft(b *bench) {
 		// Memory that is grown again is zero, and accesses out of bounds trap.
 		grown := b.tell(p, "", order(opGrow, 0, 6), order(opLoad, 300_000, 0), order(opLoad, 524_284, 0))
 		if grown.end != "" || !slices.Equal(grown.reports, []int64{2, 0, 0}) {
-			b.Errorf("grown anew: %v", grown)
+			b.Errorf("grown in a new instance: %v", grown)
 		}
 		if got := b.tell(p, "", order(opLoad, 131_069, 0)); got.end != runtime.KindTrap {
 			b.Errorf("beyond the end: %v", got)

@@ -13,7 +13,7 @@ import (
 const Prefix = ".sallyport-"
 
 // ErrConflict is in the chain of a *PathError if the path was changed by others.
-var ErrConflict = errors.New("somebody else changed it")
+var ErrConflict = errors.New("another program changed it")
 
 // ErrOwner is in the chain of a *PathError if the file belongs to another user: a new file in its place would not keep
 // that owner.

@@ -185,7 +185,7 @@ func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog
 		}
 	}
 	say := func(path, aside string) {
-		log.Warn("a file was changed since a landing was interrupted: it stays, and what was to be there is kept beside it", "file", path, "kept", aside)
+		log.Warn("a file was changed after an interrupted commit: it stays, and the uncommitted content is kept beside it", "file", path, "kept", aside)
 	}
 	switch s {
 	case ended:

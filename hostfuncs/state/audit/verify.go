@@ -108,7 +108,7 @@ func Proves(dir, mark string) (json.RawMessage, error) {
 	case found == nil:
 		return nil, fmt.Errorf("%w: chain %s has no line %d", ErrNotProven, parts[0], n)
 	case !bytes.HasSuffix(found, []byte(macStart+parts[2]+`"}`)):
-		return nil, fmt.Errorf("%w: line %d of chain %s is another", ErrNotProven, n, parts[0])
+		return nil, fmt.Errorf("%w: line %d of chain %s changed", ErrNotProven, n, parts[0])
 	}
 	return found, nil
 }

@@ -37,7 +37,7 @@ const MaxSize = 1 << 20
 const maxEntries = 64 << 10
 
 // ErrFull is returned if a call exceeded the journal before it asked a question.
-var ErrFull = fmt.Errorf("the call did too much before it asked: more than %d bytes of answers", MaxSize)
+var ErrFull = fmt.Errorf("the call's journal is too large for a question: more than %d bytes of answers", MaxSize)
 
 // ErrOther is returned if a journal was bound to another plugin, or to other grants.
 var ErrOther = errors.New("the plugin or its grants are others now")
@@ -257,7 +257,7 @@ func (j *Journal) Does(what string) error {
 	return nil
 }
 
-var errNote = errors.New("what a request changes cannot be written down")
+var errNote = errors.New("the journal entry of a request cannot be written")
 
 // begun returns the last entry if its outcome is missing, or else nil.
 func (j *Journal) begun() *entry {

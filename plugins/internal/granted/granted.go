@@ -144,7 +144,7 @@ func Explain(path string, err error) error {
 	case Nothing():
 		return errors.New("nothing that is there is granted to this plugin") // the host adds the line
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist or is not granted; what is granted begins at %s", path, begins())
+		return fmt.Errorf("%s does not exist or is not granted; grants begin at %s", path, begins())
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s cannot be used like this: it is no ordinary file, or is granted for reading only", path)
 	}

@@ -79,7 +79,7 @@ func TestClean_home(t *testing.T) {
 func TestExplain(t *testing.T) {
 	other := errors.New("on fire")
 	for want, err := range map[string]error{
-		"/x does not exist or is not granted; what is granted begins at /":                    &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
+		"/x does not exist or is not granted; grants begin at /":                              &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
 		"/x cannot be used like this: it is no ordinary file, or is granted for reading only": fs.ErrPermission,
 		"/x: on fire": &fs.PathError{Op: "read", Path: "/x", Err: other},
 	} {

@@ -290,7 +290,7 @@ function held(h, p) {
       const r = await order({ ...what, do: "review" });
       const text = el("pre", "words small");
       text.tabIndex = 0;
-      text.setAttribute("aria-label", "what is new about " + spoken(p.name));
+      text.setAttribute("aria-label", "changes of " + spoken(p.name));
       for (const line of r.text.split("\n")) text.append(visible(line), "\n");
       box.dataset.seen = r.seen;
       box.replaceChildren(text, ...carried(r.answers || [], about), el("div", "buttons", settled("Approve", "May " + p.name + " serve with these bytes?"),

@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.Gates = h.newGates(o.Files)
 	if err := h.Gates.Recover(); err != nil {
-		log.Error("what calls of an earlier run wrote could not be finished", "error", err)
+		log.Error("writes of an earlier run could not be committed", "error", err)
 	}
 	h.Registry, err = registry.New(ctx, h.registryOptions(o))
 	if err != nil {

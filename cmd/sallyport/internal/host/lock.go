@@ -19,7 +19,7 @@ func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
 	l, err := lock.Open(o)
 	var broken *lock.FileError
 	if errors.As(err, &broken) {
-		return nil, ui.Hint(err, "nothing serves that it may have spoken of: put a good copy in its place, or remove it to trust what is there now")
+		return nil, ui.Hint(err, "its plugins do not serve: put a good copy in its place, or remove it to trust the present bytes")
 	}
 	return l, err
 }

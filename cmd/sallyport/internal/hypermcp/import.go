@@ -74,7 +74,7 @@ func (t *turned) remark(n grant.Node, format string, args ...any) {
 // plugins reads the map of plugins, or the list of older versions.
 func (t *turned) plugins(n grant.Node) error {
 	if n.Kind == grant.Scalar {
-		return &grant.ParseError{Line: n.Line, Message: "plugins: want names and what is said of each"}
+		return &grant.ParseError{Line: n.Line, Message: "plugins: want a map of names to settings"}
 	}
 	for _, p := range n.Nodes {
 		name := p.Key

@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
     disabled: true # save the module there first
   fetch:
     source: "/opt/fetch.wasm"
-    disabled: true # what it publishes is not yet what it was
+    disabled: true # its published tools differ from hyper-mcp's
     limits: {memory: 512MiB}
     publish:
       hide:
@@ -161,7 +161,7 @@ func TestImport_refused(t *testing.T) {
 	for config, want := range map[string]string{
 		``:                                       "line 1: the configuration has no plugins",
 		`{}`:                                     "line 1: the configuration has no plugins",
-		`{"plugins": 1}`:                         "line 1: plugins: want names",
+		`{"plugins": 1}`:                         "line 1: plugins: want a map of names to settings",
 		`{"plugins": {"a": 1}}`:                  "line 1: a plugin has a name and a url",
 		`{"plugins": {"a": {}}}`:                 `line 1: plugin "a" has no url`,
 		`{"plugins": [{"path": "x"}]}`:           "line 1: a plugin has a name and a url",

@@ -59,7 +59,7 @@ func (p *plugin) add(name string) {
 
 func (p *plugin) turnOff() {
 	if p.off == "" {
-		p.off = "what it publishes is not yet what it was"
+		p.off = "its published tools differ from hyper-mcp's"
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *Screen) tell() {
 	if s.dropped == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d lines are missing here, since nobody read them", s.dropped)
+	text := fmt.Sprintf("%d lines are missing here: standard error was not read", s.dropped)
 	if s.asJSON {
 		s.waiting = fmt.Appendf(s.waiting, `{"@level":"warn","@message":%q}`+"\n", text)
 	} else {

@@ -40,9 +40,9 @@ func TestScreen(t *testing.T) {
 			synctest.Wait()
 			io.WriteString(s, "after\n")
 			s.Close(time.Second)
-			missing := "37 lines are missing here, since nobody read them\n"
+			missing := "37 lines are missing here: standard error was not read\n"
 			if asJSON {
-				missing = `{"@level":"warn","@message":"37 lines are missing here, since nobody read them"}` + "\n"
+				missing = `{"@level":"warn","@message":"37 lines are missing here: standard error was not read"}` + "\n"
 			}
 			want := strings.Repeat(line, maxWaiting>>10+1) + missing + "after\n"
 			if got := out.text.String(); got != want {

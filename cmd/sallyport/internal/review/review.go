@@ -89,7 +89,7 @@ func Print(out io.Writer, v *registry.Review, all bool) {
 	d.printGone(w)
 	switch lines := strings.Count(w.String(), "\n"); {
 	case len(d.imports)+len(d.wants)+len(d.of) == 0:
-		fmt.Fprintln(w, "  it imports, wants and offers the same: only the code is another, which can do other things with its grants")
+		fmt.Fprintln(w, "  imports, wants and definitions are unchanged: only the code changed, which can use its grants differently")
 	case lines > maxGlance || d.counted+d.long > 0:
 		d.printShort(w)
 	}

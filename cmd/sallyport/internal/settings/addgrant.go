@@ -101,7 +101,7 @@ func within(old *grant.Set, g grant.Grant) (note string, err error) {
 	own := grant.NewSet(old.Grants()...)
 	for _, line := range own.Grants() {
 		if line.Deny && denies(line, g) {
-			return "", fmt.Errorf("line %d denies it, whatever else is granted: %s", line.Line, line)
+			return "", fmt.Errorf("line %d denies it, and a denial counts before every grant: %s", line.Line, line)
 		}
 	}
 	if own.Includes(g) {

@@ -58,7 +58,7 @@ func readLimits(n *yaml.Node) (*grant.Set, error) {
 			return nil, at(g.Line, "max_grants holds for every call: write the value itself in place of braces")
 		}
 		if g.Ask {
-			return nil, at(g.Line, "max_grants asks nobody, it says what is never done: write ask on a line of the plugin's grants")
+			return nil, at(g.Line, "max_grants is a ceiling and takes no ask: write ask on a line of the plugin's grants")
 		}
 	}
 	return set, nil

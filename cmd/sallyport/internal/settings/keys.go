@@ -89,7 +89,7 @@ func Keys() []Key {
 		{"http.bodies", Bytes, "256MiB", "", fixed, "memory for all messages over 64 KiB that are read or served, at most a quarter of it for one caller"},
 		{"receipt", Receipt, "counts", "", fixed, "detail of receipts for callers over HTTP: counts, or full for files and hosts too; a receipt never has more of an address than its host"},
 		{"trace", Trace, "parent", "", fixed, "trace context in requests of plugins: parent (traceparent), state (tracestate too), baggage (all), or off"},
-		{"ask", Ask, "refuse", "", fixed, "a call whose effect was announced and no line allows: refuse it and ask the operator, wait for the answer, or off"},
+		{"ask", Ask, "refuse", "", fixed, "an announced effect that no line allows: refuse it and ask the operator, wait for the answer, or off"},
 		{"elicitation", Ask, "off", "", fixed, "a plugin's question to the user of a client without elicitation: off tells the plugin so, refuse ends the call and asks the operator, wait waits for the operator"},
 		{"console", Text, "127.0.0.1:0", "", fixed, "address of the page for answers, on this machine only; port 0 is a free one, off is no page"},
 		{"audit.keep", Keep, "1GiB", "", fixed, "retention of the audit log, in days, bytes or both: 90d,1GiB; the oldest files are removed first, and verify can tell that from a cut"},
