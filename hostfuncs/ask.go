@@ -147,8 +147,8 @@ func (g *Gate) innerClient() Client {
 	return unasked{g.call.Client}
 }
 
-// families joins the methods of a round, for the journal.
-func families(round []runtime.Question) string {
+// roundFamily joins the methods of a round, for the journal.
+func roundFamily(round []runtime.Question) string {
 	names := make([]string, len(round))
 	for i, q := range round {
 		names[i] = q.Method

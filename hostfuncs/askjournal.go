@@ -29,7 +29,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 		}
 		return answers
 	}
-	family, text := families(round), roundText(round)
+	family, text := roundFamily(round), roundText(round)
 	outcome, replay, err := j.Next(family, text)
 	if err == nil && replay {
 		return decodeAnswers(outcome, len(round))

@@ -46,7 +46,7 @@ func (g *Gate) unfilled(e effect, d grant.Decision) string {
 		would := e.decide(u.Open)
 		return would.Allowed || would.Ask
 	})
-	if i < 0 && e.family == string(grant.FS) && !slices.ContainsFunc(g.grants.Grants(), func(l grant.Grant) bool { return l.Family == grant.FS && !l.Deny }) {
+	if i < 0 && g.kind(e).paths && !slices.ContainsFunc(g.grants.Grants(), func(l grant.Grant) bool { return l.Family == grant.FS && !l.Deny }) {
 		i = slices.IndexFunc(all, func(u grant.Unfilled) bool { return u.Family == grant.FS && u.Given })
 	}
 	if i < 0 {
@@ -57,8 +57,8 @@ func (g *Gate) unfilled(e effect, d grant.Decision) string {
 
 // askRoots binds {roots} when no other line allows a file effect, and reports whether any line needed it. The client
 // is asked once per call, and only if it is local: folders of other machines do not apply here.
-func (g *Gate) askRoots(family string) bool {
-	if family != "fs" || !g.grants.NeedsRoots() {
+func (g *Gate) askRoots(f family) bool {
+	if !f.paths || !g.grants.NeedsRoots() {
 		return false
 	}
 	var folders []string

@@ -16,7 +16,7 @@ import (
 // matches an ask line and can be shown whole, for remote callers only if the line says so. Effects without a line are
 // never confirmed this way, and the answer is not kept for later calls.
 func (g *Gate) mayConfirm(e effect, d grant.Decision) bool {
-	may := d.Ask && d.Grant != nil && e.family == string(grant.Net) && g.call.Chain.Depth() == 0 &&
+	may := d.Ask && d.Grant != nil && g.kind(e).confirmable && g.call.Chain.Depth() == 0 &&
 		(d.Grant.AskCaller || isLocal(g.call.Principal))
 	if !may {
 		return false

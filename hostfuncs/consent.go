@@ -103,7 +103,7 @@ func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *re
 	kept, verdict := g.policy.host.operator.Ask(ctx, q)
 	if verdict == consent.Asked && g.mayWait(e) {
 		if verdict = g.wait(ctx, e, kept); verdict == consent.Allowed {
-			if e.family == string(grant.FS) {
+			if g.kind(e).standing {
 				return g.stoodFor(ctx, e, r)
 			}
 			a, ok := g.answered(ctx, e, true)
@@ -153,7 +153,7 @@ func (r *refusal) because(why string) *refusal {
 // answered applies the operator's answers to an effect, except one on a file: answers about files are added to the
 // grants of a call. With take, a one-time answer is used up.
 func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decision, bool) {
-	if e.family == string(grant.FS) || !g.policy.consults() {
+	if g.kind(e).standing || !g.policy.consults() {
 		return grant.Decision{}, false
 	}
 	for _, a := range g.policy.answers(ctx, g.call.Principal) {
@@ -211,8 +211,8 @@ func (g *Gate) stand() {
 	raw := g.recall("stands", func() []byte {
 		var fresh []store.Grant
 		for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
-			files := func(line grant.Grant) bool { return line.Family == grant.FS }
-			if !slices.Contains(g.consents.stood, a.ID) && slices.ContainsFunc(g.policy.lines(a.Line, g.call), files) {
+			standing := func(line grant.Grant) bool { return g.policy.host.families[string(line.Family)].standing }
+			if !slices.Contains(g.consents.stood, a.ID) && slices.ContainsFunc(g.policy.lines(a.Line, g.call), standing) {
 				fresh = append(fresh, a)
 			}
 		}
@@ -238,7 +238,7 @@ func (g *Gate) stand() {
 func (g *Gate) standFor(a store.Grant) {
 	g.consents.stood = append(g.consents.stood, a.ID)
 	for _, line := range g.policy.lines(a.Line, g.call) {
-		if line.Family != grant.FS {
+		if !g.policy.host.families[string(line.Family)].standing {
 			continue
 		}
 		if g.grants = g.grants.With(line); a.Once {
@@ -290,7 +290,7 @@ func (g *Gate) mayWait(e effect) bool {
 // seesAnswers reports whether a new answer takes effect in the running call. For files, it does only during an open:
 // a path reported as absent stays absent for the call.
 func (g *Gate) seesAnswers(e effect) bool {
-	return e.family != string(grant.FS) || g.probes != nil && g.probes.waiting
+	return !g.kind(e).standing || g.probes != nil && g.probes.waiting
 }
 
 // wait pauses the deadline of the call until there is an answer.

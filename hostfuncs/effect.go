@@ -141,7 +141,7 @@ func (g *Gate) check(ctx context.Context, e effect) (grant.Decision, *refusal) {
 		return grant.Decision{}, &refusal{reason: "nothing is granted while a plugin starts, only in its calls", final: true}
 	}
 	d := e.decide(g.grants)
-	if !d.Allowed && d.Grant == nil && g.askRoots(e.family) {
+	if !d.Allowed && d.Grant == nil && g.askRoots(g.kind(e)) {
 		d = e.decide(g.grants)
 	}
 	if d.Allowed {

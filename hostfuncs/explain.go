@@ -3,10 +3,8 @@ package hostfuncs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -29,86 +27,19 @@ type Explanation struct {
 // other text of a denial, except redirects and arguments of other plugins' tools. Links are followed as for the
 // plugin. Host names are not resolved: only addresses and names of this machine are classified as in a call.
 func (p *Policy) Explain(c Call, act string) (Explanation, error) {
-	act = strings.TrimSpace(act)
-	verb, rest, _ := strings.Cut(act, " ")
-	rest = strings.TrimSpace(rest)
 	g := p.NewGate(c)
 	defer g.Close()
-	if e, ok := g.other(act); ok {
-		return g.explain(e), nil
-	}
-	switch {
-	case verb == "read" || verb == "write" || verb == "list":
-		return g.explainFile(verb, rest)
-	case strings.Contains(rest, "://") && grant.IsMethod(strings.ToUpper(verb)):
-		u, err := egress.ParseURL(rest, nil)
-		if err != nil {
-			return Explanation{}, fmt.Errorf("%s", asAskError(err).Message)
+	act = strings.TrimSpace(act)
+	var examples []string
+	for _, f := range families() {
+		if x, ok, err := f.explain(g, act); ok || err != nil {
+			return x, err
 		}
-		return g.explain(g.request(&egress.Request{Method: strings.ToUpper(verb), URL: u})), nil
-	}
-	return Explanation{}, fmt.Errorf("%q is no effect: write such as 'GET https://example.com/x', 'read ~/work/a', 'write ~/work/a' or 'list ~/work', or one of %s", act, strings.Join(acts(), ", "))
-}
-
-// acts returns the effects that are neither requests nor files, as denials name them.
-func acts() []string {
-	return []string{"'read a stored value'", "'store a value'", "'remove a stored value'", "'list stored values'", "'read the secret NAME'", "'call TOOL'", "'ask the client's model'",
-		"'ask the client's user'", "'send the client's user to URL'", "'list the client's roots'"}
-}
-
-// other returns such an effect; false if act is none. Tools are called without arguments.
-func (g *Gate) other(act string) (effect, bool) {
-	e := effect{act: act}
-	switch act {
-	case "read a stored value", "store a value", "remove a stored value", "list stored values":
-		e.family, e.decide = "kv", (*grant.Set).KV
-		return e, true
-	case "ask the client's model":
-		e.family, e.decide = "sampling", (*grant.Set).Sampling
-		return e, true
-	case "ask the client's user":
-		e.family, e.decide = "elicitation", func(s *grant.Set) grant.Decision { return s.Elicit(nil) }
-		return e, true
-	case "list the client's roots":
-		e.family, e.decide = "roots", (*grant.Set).Roots
-		return e, true
-	}
-	if name, ok := strings.CutPrefix(act, "read the secret "); ok {
-		e.family, e.decide = "secret", func(s *grant.Set) grant.Decision { return revealed(s, name) }
-		return e, true
-	}
-	if name, ok := strings.CutPrefix(act, "call "); ok {
-		e.family, e.decide = "tools", func(s *grant.Set) grant.Decision { return s.Tool(name, nil) }
-		return e, true
-	}
-	if text, ok := strings.CutPrefix(act, "send the client's user to "); ok {
-		if u, err := egress.ParseURL(text, nil); err == nil {
-			return g.sendTo(u), true
+		for _, a := range f.acts {
+			examples = append(examples, "'"+a+"'")
 		}
 	}
-	return e, false
-}
-
-func (g *Gate) explainFile(verb, path string) (Explanation, error) {
-	places := g.policy.host.places
-	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
-		path = filepath.Join(places.Home, rest)
-	}
-	if !filepath.IsAbs(path) {
-		return Explanation{}, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
-	}
-	op := map[string]jail.Op{"read": jail.Read, "write": jail.Write, "list": jail.List}[verb]
-	l := &looking{files: &files{gate: g, guard: g.policy.host.protected.Load().Guard()}}
-	asked := verb + " " + l.shown(filepath.Clean(path))
-	host, folder := l.lead(op, filepath.Clean(path))
-	x := g.explain(l.effect(op, host))
-	if !x.Allowed && x.Line == "" && op == jail.Read && folder && l.Visible(host, true) {
-		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to granted paths"
-	}
-	if x.Effect != asked {
-		x.Effect, x.Leads = asked, x.Effect
-	}
-	return x, nil
+	return Explanation{}, fmt.Errorf("%q is not an effect: write one such as %s", act, strings.Join(examples, ", "))
 }
 
 // looking decides for a walk to one file, without records.

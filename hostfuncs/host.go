@@ -84,6 +84,7 @@ type Host struct {
 	reached      func(string)
 	caller       atomic.Pointer[Caller]
 	methods      map[string]method // never changed after NewHost
+	families     map[string]family // never changed after NewHost
 	questions    map[string]question
 	stop         context.Context // done when the host is closed
 	cancel       context.CancelFunc
@@ -117,6 +118,7 @@ func NewHost(o *Options) *Host {
 		upstream:  o.Trace,
 		reached:   o.Reached,
 		methods:   methods(),
+		families:  familyTable(),
 		questions: questions(),
 		policies:  map[*Policy]struct{}{},
 	}

@@ -64,7 +64,7 @@ type allowing struct{ written, placed grant.Grant }
 // allowing returns all such lines; none for families of amounts.
 func (g *Gate) allowing(e effect) (all []allowing) {
 	for i, line := range g.policy.plugin.Grants.Grants() {
-		if line.Deny || string(line.Family) != e.family || !slices.Contains([]grant.Family{grant.FS, grant.Net, grant.Tools}, line.Family) {
+		if line.Deny || string(line.Family) != e.family || !g.kind(e).bindable {
 			continue
 		}
 		if d := e.decide(g.policy.bound(grant.NewSet(line), g.call)); d.Grant != nil {

@@ -77,7 +77,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	policy.env = policy.environment()
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
-	policy.asks = policy.confirms || asks(p.Grants)
+	policy.asks = policy.confirms || h.asks(p.Grants)
 	h.hide(p.Grants)
 	h.add(policy)
 	return policy
@@ -96,9 +96,9 @@ func (p *Policy) Close() {
 }
 
 // asks reports whether a line lets a plugin ask the client.
-func asks(s *grant.Set) bool {
+func (h *Host) asks(s *grant.Set) bool {
 	return s.NeedsRoots() || slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
-		return !g.Deny && (g.Family == grant.Elicitation || g.Family == grant.Sampling || g.Family == grant.Roots)
+		return !g.Deny && h.families[string(g.Family)].asksClient
 	})
 }
 

@@ -59,16 +59,10 @@ func (s said) refusal() *refusal {
 	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, final: s.Final, kind: s.Kind, later: s.Later}
 }
 
-// eachRun reports whether effects of a family are decided in each run of a call. Requests and tool calls are replayed
-// whole from the journal. For files, only answers that allow are recorded: denials are decided in each run.
-func eachRun(family string) bool {
-	return family != string(grant.Net) && family != string(grant.Tools) && family != string(grant.FS)
-}
-
 // consult applies the operator's answer to a denied effect, and asks for one: once for all runs of the call. The
 // decision is valid if the returned refusal is nil.
 func (g *Gate) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
-	if g.journal == nil || !eachRun(e.family) || !g.policy.consults() {
+	if g.journal == nil || g.kind(e).replayed || !g.policy.consults() {
 		return g.consultNow(ctx, e, d, r)
 	}
 	raw := g.recall(fingerprint(e), func() []byte {

@@ -1,0 +1,62 @@
+package hostfuncs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every effect is of a family of the table, or needs no grant.
+func TestFamilies_everyEffect(t *testing.T) {
+	table := familyTable()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`family: +"([a-z]+)"`).FindAllStringSubmatch(string(text), -1) {
+			seen[found[1]] = true
+			if _, ok := table[found[1]]; !ok && !slices.Contains([]string{"log", "progress", "lists", "client"}, found[1]) {
+				t.Errorf("%s: family %q is not in the table", name, found[1])
+			}
+		}
+	}
+	for name := range table {
+		if !seen[name] {
+			t.Errorf("family %q of the table has no effect", name)
+		}
+	}
+}
+
+// The words of each family are explained by it first: "read the secret NAME" could be a file.
+func TestFamilies_words(t *testing.T) {
+	h := NewHost(&Options{Home: t.TempDir()})
+	defer h.Close()
+	g := h.Plugin(Plugin{Name: "p"}).NewGate(Call{ID: "c"})
+	defer g.Close()
+	for _, f := range families() {
+		for _, act := range f.acts {
+			act = strings.ReplaceAll(act, "URL", "https://example.com/x")
+			var by []string
+			for _, other := range families() {
+				if _, ok, err := other.explain(g, act); ok && err == nil {
+					by = append(by, other.name)
+				}
+			}
+			if first := by[:min(1, len(by))]; !slices.Equal(first, []string{f.name}) {
+				t.Errorf("%q is explained by %v, want %s first", act, by, f.name)
+			}
+		}
+	}
+}
