@@ -32,12 +32,19 @@ func duplicate(raw []byte, fold bool) (path string, found bool) {
 // walks are pooled, as every call and every result is walked.
 var walks = sync.Pool{New: func() any { return &duplicates{keys: make([][]byte, 0, 2*fewKeys)} }}
 
-// release drops the references to the text.
+// release drops the references to the text. A walk whose stack a deep text made large is not pooled: clearing it would
+// cost every later walk.
 func (w *duplicates) release() {
+	if cap(w.keys) > maxPooledKeys {
+		return
+	}
 	clear(w.keys[:cap(w.keys)])
 	*w = duplicates{keys: w.keys[:0]}
 	walks.Put(w)
 }
+
+// maxPooledKeys is the maximum stack of a pooled walk, in keys: 1.5 KiB.
+const maxPooledKeys = 4 * fewKeys
 
 // fewKeys is the number of keys per object up to which comparing is cheaper than hashing.
 const fewKeys = 16
