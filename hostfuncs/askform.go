@@ -147,7 +147,7 @@ func takesText(field json.RawMessage) bool {
 
 func checkField(name string, field json.RawMessage) error {
 	if name == "" || sanitize.Visible(name) != name {
-		return askErrorf(runtime.KindInvalid, "field %q of the form has a name with invisible characters only", cut(name, maxMethod))
+		return askErrorf(runtime.KindInvalid, "field %q of the form has an empty name, or one with invisible characters", cut(name, maxMethod))
 	}
 	kind, _ := jsonraw.String(jsonraw.Get(field, "type"))
 	switch kind {

@@ -53,7 +53,7 @@ Exit code 1: you said no, and the form still waits.`,
 		}),
 	}
 	c.Flags().BoolVar(&decline, "decline", false, "decline the form")
-	c.Flags().BoolVar(&cancel, "cancel", false, "decline the form")
+	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the form, as a user who closes it does")
 	return c
 }
 
