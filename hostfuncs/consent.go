@@ -211,7 +211,7 @@ func (g *Gate) stand() {
 	raw := g.recall("stands", func() []byte {
 		var fresh []store.Grant
 		for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
-			standing := func(line grant.Grant) bool { return g.policy.host.families[string(line.Family)].standing }
+			standing := func(line grant.Grant) bool { return g.kindOf(line.Family).standing }
 			if !slices.Contains(g.consents.stood, a.ID) && slices.ContainsFunc(g.policy.lines(a.Line, g.call), standing) {
 				fresh = append(fresh, a)
 			}
@@ -238,7 +238,7 @@ func (g *Gate) stand() {
 func (g *Gate) standFor(a store.Grant) {
 	g.consents.stood = append(g.consents.stood, a.ID)
 	for _, line := range g.policy.lines(a.Line, g.call) {
-		if !g.policy.host.families[string(line.Family)].standing {
+		if !g.kindOf(line.Family).standing {
 			continue
 		}
 		if g.grants = g.grants.With(line); a.Once {

@@ -69,6 +69,9 @@ func familyTable() map[string]family {
 // kind returns the family of an effect.
 func (g *Gate) kind(e effect) family { return g.policy.host.families[e.family] }
 
+// kindOf returns the family of a line.
+func (g *Gate) kindOf(f grant.Family) family { return g.policy.host.families[string(f)] }
+
 // plain explains effects without a target.
 func plain(family string, decide func(*grant.Set) grant.Decision, acts ...string) func(*Gate, string) (Explanation, bool, error) {
 	return func(g *Gate, act string) (Explanation, bool, error) {

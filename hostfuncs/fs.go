@@ -303,7 +303,7 @@ func (f *files) Visible(path string, folder bool) bool {
 	}
 	places := f.gate.policy.host.places
 	seen := f.gate.grants.Visible(path, folder, places)
-	if !seen && f.gate.grants.NeedsRoots() && f.gate.grants.Above(path, places) && f.gate.askRoots(f.gate.policy.host.families["fs"]) {
+	if !seen && f.gate.grants.NeedsRoots() && f.gate.grants.Above(path, places) && f.gate.askRoots(f.gate.kindOf(grant.FS)) {
 		seen = f.gate.grants.Visible(path, folder, places)
 	}
 	return seen

@@ -12,8 +12,8 @@ import (
 
 // Extensions of the modern era supported by this host, in addition to package apps.
 const (
-	Tasks  = "io.modelcontextprotocol/tasks"  // calls that outlive their response
-	Skills = "io.modelcontextprotocol/skills" // instructions for a model, with their files
+	extensionTasks  = "io.modelcontextprotocol/tasks"  // calls that outlive their response
+	extensionSkills = "io.modelcontextprotocol/skills" // instructions for a model, with their files
 )
 
 // serverInfo returns the description of a server: its name and version.
@@ -50,9 +50,9 @@ func (s *greeter) Initialize(version string, tells bool, tasks json.RawMessage) 
 // Discover returns the answer to server/discover. skills and pages report whether the server has skills and tools
 // with pages. Changes are sent by subscriptions/listen.
 func (s *greeter) Discover(skills, pages bool) json.RawMessage {
-	extensions := jsonraw.Object{{Key: Tasks, Value: json.RawMessage("{}")}}
+	extensions := jsonraw.Object{{Key: extensionTasks, Value: json.RawMessage("{}")}}
 	if skills {
-		extensions.Set(Skills, json.RawMessage(`{"directoryRead":true}`))
+		extensions.Set(extensionSkills, json.RawMessage(`{"directoryRead":true}`))
 	}
 	if pages {
 		extensions.Set(untrusted.UIExtension, json.RawMessage("{}"))

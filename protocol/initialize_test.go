@@ -25,7 +25,7 @@ func TestServer(t *testing.T) {
 		{s.Initialize(envelope.V20250618, false, tasks), []string{"serverInfo"}, `{"name":"n","version":"1"}`},
 		{s.Initialize(envelope.V20250618, false, tasks), []string{"instructions"}, ``},
 		{s.Discover(false, false), []string{"capabilities", "extensions"}, `{"io.modelcontextprotocol/tasks":{}}`},
-		{s.Discover(true, true), []string{"capabilities", "extensions", Skills}, `{"directoryRead":true}`},
+		{s.Discover(true, true), []string{"capabilities", "extensions", extensionSkills}, `{"directoryRead":true}`},
 		{s.Discover(true, true), []string{"capabilities", "extensions", "io.modelcontextprotocol/ui"}, `{}`},
 		{s.Discover(true, true), []string{"ttlMs"}, `1000`},
 		{s.Discover(true, true), []string{"_meta", envelope.MetaServerInfo}, `{"name":"n","version":"1"}`},

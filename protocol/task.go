@@ -15,16 +15,16 @@ import (
 )
 
 // requiresTasks is the capability required for tasks.
-const requiresTasks = `{"extensions":{"` + Tasks + `":{}}}`
+const requiresTasks = `{"extensions":{"` + extensionTasks + `":{}}}`
 
 // declaresTasks reports whether the client of this request supports tasks.
 func (r *request) declaresTasks() bool {
-	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", Tasks))
+	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", extensionTasks))
 }
 
 func missingTasks() *jsonrpc.Error {
 	data := json.RawMessage(`{"requiredCapabilities":` + requiresTasks + `}`)
-	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + Tasks, Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + extensionTasks, Data: data}
 }
 
 // asTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool

@@ -133,15 +133,15 @@ func payload(member string) bool {
 	return false
 }
 
-// plugins are the result members that a plugin may set, in exact spelling.
-var plugins = map[string]bool{
+// pluginMembers are the result members that a plugin may set, in exact spelling.
+var pluginMembers = map[string]bool{
 	"content": true, "structuredContent": true, "messages": true, "contents": true, "completion": true, "isError": true,
 	"_meta": true, "description": true, "ttlMs": true, "cacheScope": true,
 }
 
-// hosts are the folded names of result members that only the host may set, as they distinguish other kinds of
+// hostMembers are the folded names of result members that only the host may set, as they distinguish other kinds of
 // results: a question to the client, a task, a list page. Case variants of plugins are included.
-var hosts = func() map[string]bool {
+var hostMembers = func() map[string]bool {
 	names := map[string]bool{}
 	for _, name := range []string{
 		"resultType", "inputRequests", "inputResponses", "requestState", "task", "tasks", "taskId", "ttl", "pollInterval", "pollIntervalMs",
@@ -149,7 +149,7 @@ var hosts = func() map[string]bool {
 	} {
 		names[jsonraw.Fold(name)] = true
 	}
-	for name := range plugins {
+	for name := range pluginMembers {
 		names[jsonraw.Fold(name)] = true
 	}
 	return names
@@ -158,7 +158,7 @@ var hosts = func() map[string]bool {
 // ownMembers removes members reserved for the host and cleans those without checks of their own.
 func ownMembers(o *jsonraw.Object) (removed int) {
 	*o = slices.DeleteFunc(*o, func(m jsonraw.Member) bool {
-		return !plugins[m.Key] && hosts[jsonraw.Fold(m.Key)]
+		return !pluginMembers[m.Key] && hostMembers[jsonraw.Fold(m.Key)]
 	})
 	for i, m := range *o {
 		if payload(m.Key) {

@@ -37,6 +37,7 @@ type Client struct {
 	file    func(home, config string) string  // config is the user's configuration folder
 }
 
+// list returns the table of clients. It is long because it has one entry for each client, and no logic.
 func list() []Client {
 	typed := func(url string, headers any) any {
 		return struct {
