@@ -3,8 +3,6 @@ package streamable
 import (
 	"log/slog"
 	"sync"
-
-	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
 // budget is a resource shared by callers, with a maximum share for each.
@@ -57,16 +55,16 @@ func (b *budget) giveBack(caller string, n int) {
 type notice struct {
 	log     *slog.Logger
 	setting string
-	often   *ratelimit.Limiter
+	often   *rateLimiter
 }
 
 func newNotice(log *slog.Logger, setting string) *notice {
-	return &notice{log: log, setting: setting, often: ratelimit.New(1.0/60, 1)}
+	return &notice{log: log, setting: setting, often: newRateLimiter(1.0/60, 1)}
 }
 
 // hit logs a reached limit. It is safe for concurrent use.
 func (n *notice) hit(what string) {
-	if n.often.Take(n.setting) == 0 {
+	if n.often.take(n.setting) == 0 {
 		n.log.Warn("requests are refused, or connections closed, for want of room", "what", what, "setting", n.setting)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
-	"github.com/sallyport-mcp/sallyport/transport/ratelimit"
 )
 
 // Handler serves MCP over HTTP. It is safe for concurrent use.
@@ -19,8 +18,8 @@ type Handler struct {
 	origins    []string // from Options, normalized
 	checkHost  bool
 	local      bool // callers are on this machine
-	addresses  *ratelimit.Limiter
-	principals *ratelimit.Limiter
+	addresses  *rateLimiter
+	principals *rateLimiter
 	sessions   *sessions
 	bodies     *budget // bytes of large messages
 	requests   *budget // in flight
@@ -66,7 +65,7 @@ func newHandler(srv server, o *Options) *Handler {
 		server: srv, options: o,
 		checkHost: o.loopback() && !o.BehindProxy,
 		local:     o.Local(),
-		addresses: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst), principals: ratelimit.New(o.Rate.PerSecond, o.Rate.Burst),
+		addresses: newRateLimiter(o.Rate.PerSecond, o.Rate.Burst), principals: newRateLimiter(o.Rate.PerSecond, o.Rate.Burst),
 		sessions:    newSessions(o.Sessions, o.SessionIdle),
 		versions:    newVersions(envelope.Versions()),
 		bodyTimeout: bodyTimeout, keepAlive: keepAlive,

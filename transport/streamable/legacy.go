@@ -8,7 +8,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 const sessionHeader = "Mcp-Session-Id"
@@ -75,9 +74,9 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 
 // newSession returns a session that is not registered yet.
 func (x *exchange) newSession() *session {
-	s := &session{principal: x.principal, box: outbox.New()}
-	s.standing = s.box.Stream()
-	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof, Session: rand.Text(), Notify: s.standing.Send, Heard: s.standing.Attached})
+	s := &session{principal: x.principal, box: newOutbox()}
+	s.standing = s.box.stream()
+	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
 	return s
 }
 
@@ -131,22 +130,22 @@ func (x *exchange) get() *refusal {
 	if f != nil {
 		return f
 	}
-	defer reader.Close()
+	defer reader.close()
 	x.rc.SetReadDeadline(time.Time{})
 	c := &carrier{x: x, session: s, reader: reader}
-	if reader.Of(s.standing) {
+	if reader.of(s.standing) {
 		c.until = x.h.quiet.Done()
 	}
 	c.carry()
 	return nil
 }
 
-func (x *exchange) reader(s *session) (*outbox.Reader, *refusal) {
+func (x *exchange) reader(s *session) (*eventReader, *refusal) {
 	last := x.r.Header.Get("Last-Event-ID")
 	if last == "" {
-		return s.standing.Attach(), nil
+		return s.standing.open(), nil
 	}
-	reader, ok := s.box.Resume(last)
+	reader, ok := s.box.resume(last)
 	if !ok {
 		return nil, refuse(http.StatusBadRequest, "the events after %q are not kept (any more)", clip(last))
 	}

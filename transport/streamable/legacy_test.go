@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 func TestLegacy_Lifecycle(t *testing.T) {
@@ -203,7 +202,7 @@ func TestSessions_Expire(t *testing.T) {
 		f := newFake()
 		s := newSessions(10, time.Hour)
 		add := func() *session {
-			return s.add(t.Context(), &session{principal: "p", conn: f.connect(protocol.ConnOptions{}), box: outbox.New()})
+			return s.add(t.Context(), &session{principal: "p", conn: f.connect(protocol.ConnOptions{}), box: newOutbox()})
 		}
 		resting, used, busy := add(), add(), add()
 		s.acquire(busy.id, "p")

@@ -44,8 +44,8 @@ func (x *exchange) sse() *refusal {
 	defer x.h.sessions.remove(s.id, s.principal)
 	defer x.h.sessions.release(s)
 	x.rc.SetReadDeadline(time.Time{})
-	reader := s.standing.Attach()
-	defer reader.Close()
+	reader := s.standing.open()
+	defer reader.close()
 	first := "event: endpoint\ndata: " + messagesPath + "?sessionId=" + url.QueryEscape(s.id) + "\n\n"
 	c := &carrier{x: x, session: s, reader: reader, until: x.h.quiet.Done(), first: []byte(first)}
 	c.carry()
@@ -75,8 +75,8 @@ func (x *exchange) message() *refusal {
 	}
 	take := func() {
 		defer x.h.sessions.release(s)
-		if body := s.conn.Handle(s.ctx, &m, s.standing.Send).Body; body != nil {
-			s.standing.Send(body)
+		if body := s.conn.Handle(s.ctx, &m, s.standing.send).Body; body != nil {
+			s.standing.send(body)
 		}
 	}
 	if m.IsRequest() && m.Method != "initialize" {

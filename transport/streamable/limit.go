@@ -14,11 +14,11 @@ import (
 
 // addressRate limits requests before authentication, to slow down guessing.
 func (x *exchange) addressRate() *refusal {
-	return tooMany(x.h.addresses.Take(x.address()))
+	return tooMany(x.h.addresses.take(x.address()))
 }
 
 func (x *exchange) principalRate() *refusal {
-	return tooMany(x.h.principals.Take(x.principal))
+	return tooMany(x.h.principals.take(x.principal))
 }
 
 func tooMany(wait time.Duration) *refusal {

@@ -557,7 +557,7 @@ func TestServe_TLS(t *testing.T) {
 		}
 		body, _ := io.ReadAll(r.Body)
 		r.Body.Close()
-		if want := event(progress(0)) + event(progress(1)) + event(doneBody); string(body) != want || (r.ProtoMajor == 2) != http2 {
+		if want := sse(progress(0)) + sse(progress(1)) + sse(doneBody); string(body) != want || (r.ProtoMajor == 2) != http2 {
 			t.Errorf("%s: %s", r.Proto, body)
 		}
 		transport.CloseIdleConnections()

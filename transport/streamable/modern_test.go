@@ -191,7 +191,7 @@ func TestModern_OneConnARequest(t *testing.T) {
 	}
 }
 
-func event(data string) string { return "event: message\ndata: " + data + "\n\n" }
+func sse(data string) string { return "event: message\ndata: " + data + "\n\n" }
 
 func eventID(id, data string) string { return "event: message\nid: " + id + "\ndata: " + data + "\n\n" }
 
@@ -220,7 +220,7 @@ func TestBusy(t *testing.T) {
 	}
 	modern, legacy = busy("talk")
 	s.want("modern, after it spoke", "POST", modern, modernHeaders("tools/call", "busy", nil), 200,
-		event(progress(0))+event(progress(1))+event(want))
+		sse(progress(0))+sse(progress(1))+sse(want))
 	if r, body := s.do("POST", legacy, session); r.StatusCode != 200 || !strings.HasSuffix(body, "data: "+want+"\n\n") {
 		t.Errorf("legacy, after it spoke: %d %s", r.StatusCode, body)
 	}
@@ -233,7 +233,7 @@ func TestAnswer_StreamOnlyIfNeeded(t *testing.T) {
 		t.Errorf("Content-Type %q", kind)
 	}
 	r = s.want("talk", "POST", callBody("talk", ""), modernHeaders("tools/call", "talk", nil), 200,
-		event(progress(0))+event(progress(1))+event(doneBody))
+		sse(progress(0))+sse(progress(1))+sse(doneBody))
 	for key, want := range map[string]string{
 		"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Cache-Control": "no-store",
 		"X-Content-Type-Options": "nosniff",
@@ -254,14 +254,14 @@ func TestAnswer_EventsComeAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	want := event(progress(0)) + event(progress(1)) + ":\n\n:\n\n" // comments while idle
+	want := sse(progress(0)) + sse(progress(1)) + ":\n\n:\n\n" // comments while idle
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(r.Body, got); err != nil || string(got) != want {
 		t.Fatalf("got %q, %v", got, err)
 	}
 	close(f.release)
 	rest, err := io.ReadAll(r.Body)
-	if text := strings.ReplaceAll(string(rest), ":\n\n", ""); err != nil || text != event(doneBody) {
+	if text := strings.ReplaceAll(string(rest), ":\n\n", ""); err != nil || text != sse(doneBody) {
 		t.Errorf("got %q, %v", rest, err)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"sync"
 	"time"
-
-	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 // session is a legacy client's session, begun with initialize. It belongs to a principal: its ID alone grants no
@@ -17,8 +15,8 @@ type session struct {
 	principal string
 	conn      conn
 	version   string // protocol revision
-	box       *outbox.Outbox
-	standing  *outbox.Stream  // messages that belong to no request
+	box       *outbox
+	standing  *eventStream    // messages that belong to no request
 	ctx       context.Context // of its calls, which continue after a disconnect
 	cancel    context.CancelFunc
 
@@ -51,7 +49,7 @@ func (s *session) end() {
 	s.cancel()
 	s.conn.Close()
 	s.calls.Wait()
-	s.box.Close()
+	s.box.close()
 }
 
 // sessions are bounded in number and idle time.

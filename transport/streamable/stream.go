@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/transport/outbox"
 )
 
 // primeAfter is the time after which the response to a session's call becomes a stream even without messages: from
@@ -15,7 +14,7 @@ const primeAfter = time.Second
 type carrier struct {
 	x        *exchange
 	session  *session
-	reader   *outbox.Reader
+	reader   *eventReader
 	until    <-chan struct{}   // ends the connection, besides the client and the session; may be nil
 	first    []byte            // beginning of the response
 	response protocol.Response // response of a call, valid once done is closed
@@ -32,25 +31,25 @@ func (x *exchange) answerSession(s *session, handle func(send func([]byte)) prot
 	if !s.begin() {
 		return noSession()
 	}
-	stream := s.box.Stream()
-	c := &carrier{x: x, session: s, reader: stream.Attach(), done: make(chan struct{})}
+	stream := s.box.stream()
+	c := &carrier{x: x, session: s, reader: stream.open(), done: make(chan struct{})}
 	x.h.sessions.hold(s)
 	go func() { // session.end waits for it
 		defer x.h.sessions.release(s)
 		defer s.calls.Done()
 		c.response = handle(func(msg []byte) {
 			if msg == nil {
-				stream.Release()
+				stream.release()
 			} else {
-				stream.Send(msg)
+				stream.send(msg)
 			}
 		})
 		close(c.done)
-		stream.End(c.response.Body)
+		stream.end(c.response.Body)
 	}()
-	defer c.reader.Close()
+	defer c.reader.close()
 	if !c.answer() {
-		stream.Forget() // the client cannot resume it
+		stream.forget() // the client cannot resume it
 	}
 	return nil
 }
@@ -61,14 +60,14 @@ func (c *carrier) answer() bool {
 	defer prime.Stop()
 	for {
 		select {
-		case <-c.reader.News():
-			if _, ok := c.reader.Only(); ok {
+		case <-c.reader.news():
+			if _, ok := c.reader.only(); ok {
 				<-c.done // an ending session closes its streams after its calls
 				c.x.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 				writeResponse(c.x.w, &c.response)
 				return false
 			}
-			if c.reader.Waiting() {
+			if c.reader.waiting() {
 				return c.carry()
 			}
 		case <-prime.C:
@@ -85,17 +84,17 @@ func (c *carrier) answer() bool {
 func (c *carrier) carry() bool {
 	beginEvents(c.x.w)
 	if c.buf = append(c.buf, c.first...); c.session.primes() {
-		c.buf = appendPriming(c.buf, c.reader.Position())
+		c.buf = appendPriming(c.buf, c.reader.position())
 	}
 	beat := time.NewTicker(c.x.h.keepAlive)
 	defer beat.Stop()
 	for c.next() {
 		select {
-		case <-c.reader.News():
+		case <-c.reader.news():
 		case <-beat.C:
 			c.buf = append(c.buf, comment...)
 		case <-c.session.ctx.Done(): // the outbox closes next, and then the rest is available
-			<-c.reader.News()
+			<-c.reader.news()
 		case <-c.until:
 			return true
 		case <-c.x.r.Context().Done():
@@ -107,9 +106,9 @@ func (c *carrier) carry() bool {
 
 // next writes the available events, and reports whether more may follow.
 func (c *carrier) next() bool {
-	events, state := c.reader.Next()
+	events, state := c.reader.next()
 	for _, e := range events {
-		c.buf = appendEvent(c.buf, e.ID, e.Data)
+		c.buf = appendEvent(c.buf, e.id, e.data)
 	}
 	c.x.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err := c.x.w.Write(c.buf)
@@ -117,5 +116,5 @@ func (c *carrier) next() bool {
 		err = c.x.rc.Flush()
 	}
 	c.buf = c.buf[:0]
-	return err == nil && (state == outbox.Open || state == outbox.Released && !c.session.primes())
+	return err == nil && (state == streamOpen || state == streamReleased && !c.session.primes())
 }

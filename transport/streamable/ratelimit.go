@@ -1,8 +1,4 @@
-// Package ratelimit limits the rate of events per key, such as the address of a request, in bounded memory.
-//
-//	l := ratelimit.New(50, 200)
-//	if wait := l.Take(address); wait > 0 { … refuse … }
-package ratelimit
+package streamable
 
 import (
 	"sync"
@@ -12,11 +8,11 @@ import (
 )
 
 // maxKeys bounds each of the two generations of keys. A key that is evicted begins again with a full burst.
-const maxKeys = 4096
+const rateKeys = 4096
 
-// Limiter limits the rate per key. Its memory is bounded by two generations: when the young one is full it becomes
+// rateLimiter limits the rate of events per key, such as the address of a request. Its memory is bounded by two generations: when the young one is full it becomes
 // the old one, and the previous old one is dropped. It is safe for concurrent use.
-type Limiter struct {
+type rateLimiter struct {
 	rate rate.Limit
 	size int // burst
 	max  int
@@ -25,16 +21,17 @@ type Limiter struct {
 	young, old map[string]*rate.Limiter
 }
 
-// New returns a limiter for a long-term rate and a burst per key. A negative rate returns nil, which never limits.
-func New(perSecond float64, burst int) *Limiter {
+// newRateLimiter returns a limiter for a long-term rate and a burst per key. A negative rate returns nil, which never
+// limits.
+func newRateLimiter(perSecond float64, burst int) *rateLimiter {
 	if perSecond < 0 {
 		return nil
 	}
-	return &Limiter{rate: rate.Limit(perSecond), size: max(burst, 1), max: maxKeys}
+	return &rateLimiter{rate: rate.Limit(perSecond), size: max(burst, 1), max: rateKeys}
 }
 
-// Take counts one event for key, and returns the time to wait. 0 permits the event.
-func (l *Limiter) Take(key string) time.Duration {
+// take counts one event for key, and returns the time to wait. 0 permits the event.
+func (l *rateLimiter) take(key string) time.Duration {
 	if l == nil {
 		return 0
 	}
@@ -47,7 +44,7 @@ func (l *Limiter) Take(key string) time.Duration {
 	return wait
 }
 
-func (l *Limiter) of(key string) *rate.Limiter {
+func (l *rateLimiter) of(key string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lim := l.young[key]; lim != nil {

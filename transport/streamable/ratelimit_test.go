@@ -1,4 +1,4 @@
-package ratelimit
+package streamable
 
 import (
 	"fmt"
@@ -9,42 +9,42 @@ import (
 
 func TestLimiter_Refill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(10, 2)
+		l := newRateLimiter(10, 2)
 		for _, want := range []time.Duration{0, 0, 100 * time.Millisecond, 100 * time.Millisecond} {
-			if got := l.Take("a"); got != want {
+			if got := l.take("a"); got != want {
 				t.Errorf("wait %v, want %v", got, want)
 			}
 		}
-		if l.Take("b") != 0 {
+		if l.take("b") != 0 {
 			t.Error("another key waits too")
 		}
 		time.Sleep(100 * time.Millisecond)
-		if l.Take("a") != 0 || l.Take("a") == 0 {
+		if l.take("a") != 0 || l.take("a") == 0 {
 			t.Error("one token came back")
 		}
 	})
 }
 
 func TestLimiter_Bounded(t *testing.T) {
-	l := New(0.001, 1)
+	l := newRateLimiter(0.001, 1)
 	l.max = 10
-	l.Take("first")
+	l.take("first")
 	for i := range 9 {
-		l.Take(fmt.Sprint(i))
+		l.take(fmt.Sprint(i))
 	}
-	if l.Take("first") == 0 {
+	if l.take("first") == 0 {
 		t.Error("a full generation forgot a key")
 	}
 	for i := range 10_000 {
-		l.Take(fmt.Sprint(i))
+		l.take(fmt.Sprint(i))
 		if n := len(l.young) + len(l.old); n > 2*l.max {
 			t.Fatalf("%d keys", n)
 		}
 	}
-	if l.Take("first") != 0 {
+	if l.take("first") != 0 {
 		t.Error("a key from long ago is still limited")
 	}
-	if (*Limiter)(nil).Take("x") != 0 || New(-1, 0).Take("x") != 0 {
+	if (*rateLimiter)(nil).take("x") != 0 || newRateLimiter(-1, 0).take("x") != 0 {
 		t.Error("no limit limits")
 	}
 }

@@ -1,0 +1,205 @@
+package streamable
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Bounds of one session. A client that lost its connection reconnects within seconds, and misses a few dozen messages
+// and a response.
+const (
+	outboxEvents = 256
+	outboxBytes  = 512 << 10
+)
+
+// event is one message of a stream.
+type event struct {
+	id   string // STREAM-NUMBER, unique in a session
+	data []byte // one JSON message
+
+	stream *eventStream
+	number uint64 // sequence number in the stream, from 1
+	last   bool   // last of its stream
+}
+
+// outbox buffers the messages of one session until its client has received them, and for resumption after that. It is
+// safe for concurrent use.
+//
+//	call ──▶ eventStream.send ──▶ ┌ outbox ─────────────┐
+//	call ──▶ eventStream.send ──▶ │ events of a session │ ──▶ eventReader ──▶ connection
+//	         eventStream.end  ──▶ └─────────────────────┘ ──▶ eventReader ──▶ another connection, later
+//
+// Sending never blocks on a client. Therefore the events are bounded, and the oldest are dropped first, except those
+// of a response that a connected client has not received yet.
+type outbox struct {
+	mu      sync.Mutex
+	kept    []*event // in the order of sending
+	bytes   int
+	streams map[uint64]*eventStream
+	next    uint64
+	closed  bool
+}
+
+// newOutbox returns an empty outbox.
+func newOutbox() *outbox { return &outbox{streams: map[uint64]*eventStream{}} }
+
+// stream returns a new stream.
+func (b *outbox) stream() *eventStream {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &eventStream{box: b, number: b.next}
+	b.next++
+	if !b.closed {
+		b.streams[s.number] = s
+	}
+	return s
+}
+
+// close ends every stream. Readers get the buffered events, and then the end.
+func (b *outbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for _, s := range b.streams {
+		s.ended = true
+		s.wake()
+	}
+}
+
+// resume returns a reader that continues after an event of a stream. It returns false for an invalid event ID, and
+// for streams that are no longer buffered.
+func (b *outbox) resume(lastEventID string) (*eventReader, bool) {
+	number, seen, ok := parseEventID(lastEventID)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.streams[number]
+	if !ok || s == nil || seen > s.sent {
+		return nil, false
+	}
+	return s.attach(seen), true
+}
+
+func parseEventID(id string) (stream, number uint64, ok bool) {
+	a, b, found := strings.Cut(id, "-")
+	stream, errA := strconv.ParseUint(a, 10, 64)
+	number, errB := strconv.ParseUint(b, 10, 64)
+	return stream, number, found && errA == nil && errB == nil
+}
+
+// trim drops events until the rest is within the bounds. The newest always stays.
+func (b *outbox) trim() {
+	for i := 0; i < len(b.kept)-1 && (len(b.kept) > outboxEvents || b.bytes > outboxBytes); {
+		if e := b.kept[i]; e.last && e.stream.reader != nil && e.stream.reader.seen < e.number {
+			i++ // a connected client has yet to receive it
+		} else {
+			b.drop(i)
+		}
+	}
+}
+
+func (b *outbox) drop(i int) {
+	e := b.kept[i]
+	b.kept = slices.Delete(b.kept, i, i+1)
+	b.bytes -= len(e.data)
+	if e.last {
+		delete(b.streams, e.stream.number)
+	}
+}
+
+// eventStream is the content of one connection: the messages of one request and its response, or messages that belong
+// to no request. It outlives connections: a client that lost one opens a new one, names the last event that it
+// received, and continues from there. A stream has one reader at a time. A new one replaces it.
+type eventStream struct {
+	box    *outbox
+	number uint64
+
+	// guarded by box.mu
+	sent     uint64 // number of the last event
+	read     uint64 // number of the last event that a reader took
+	ended    bool   // no more events follow
+	released bool   // the reader is to end its connection
+	reader   *eventReader
+}
+
+// send adds a message. It has no effect after the end of the stream.
+func (s *eventStream) send(msg []byte) { s.add(msg, false) }
+
+// end ends the stream with a last message, which may be nil.
+func (s *eventStream) end(msg []byte) { s.add(msg, true) }
+
+func (s *eventStream) add(msg []byte, last bool) {
+	b := s.box
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.ended = last
+	if msg != nil {
+		s.sent++
+		b.kept = append(b.kept, &event{id: s.id(s.sent), data: msg, stream: s, number: s.sent, last: last})
+		b.bytes += len(msg)
+		b.trim()
+	} else {
+		delete(b.streams, s.number)
+	}
+	s.wake()
+}
+
+// release ends the current connection of the stream after all its events are written. The client reconnects for the
+// rest.
+func (s *eventStream) release() {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	s.released = true
+	s.wake()
+}
+
+// forget drops the stream. No client may have received its events.
+func (s *eventStream) forget() {
+	b := s.box
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.ended = true
+	delete(b.streams, s.number)
+	for i := len(b.kept) - 1; i >= 0; i-- {
+		if b.kept[i].stream == s {
+			b.drop(i)
+		}
+	}
+}
+
+// attached reports whether the stream has a reader.
+func (s *eventStream) attached() bool {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	return s.reader != nil
+}
+
+// open returns a reader that continues where the last one stopped, and replaces the current one.
+func (s *eventStream) open() *eventReader {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	return s.attach(s.read)
+}
+
+func (s *eventStream) attach(seen uint64) *eventReader {
+	if s.reader != nil {
+		s.reader.stop()
+	}
+	r := &eventReader{stream: s, seen: seen, signal: make(chan struct{}, 1)}
+	s.reader, s.released = r, false
+	s.wake() // for events that are there already
+	return r
+}
+
+func (s *eventStream) wake() {
+	if s.reader != nil {
+		s.reader.wake()
+	}
+}
+
+func (s *eventStream) id(number uint64) string { return fmt.Sprintf("%d-%d", s.number, number) }

@@ -1,0 +1,191 @@
+package streamable
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// take returns the next result of a reader: the IDs of the events, and the state of the stream.
+func takeEvents(r *eventReader) string {
+	events, state := r.next()
+	words := []string{map[streamState]string{streamOpen: "open", streamEnded: "ended", streamReleased: "released", streamReplaced: "replaced"}[state]}
+	for _, e := range events {
+		words = append(words, e.id+"="+string(e.data))
+	}
+	return strings.Join(words, " ")
+}
+
+func wantEvents(t *testing.T, r *eventReader, text string) {
+	t.Helper()
+	if got := takeEvents(r); got != text {
+		t.Errorf("got %q, want %q", got, text)
+	}
+}
+
+func TestOutbox_Resume(t *testing.T) {
+	b := newOutbox()
+	standing, call := b.stream(), b.stream()
+	standing.send([]byte("a"))
+	r := call.open()
+	wantEvents(t, r, "open")
+	if r.position() != "1-0" {
+		t.Error(r.position())
+	}
+	call.send([]byte("b"))
+	call.send([]byte("c"))
+	wantEvents(t, r, "open 1-1=b 1-2=c")
+	r.close() // the connection broke, and c was not delivered
+	standing.send([]byte("d"))
+	call.end([]byte("e"))
+	call.send([]byte("late"))
+	again, ok := b.resume("1-1")
+	if !ok {
+		t.Fatal("the stream is gone")
+	}
+	wantEvents(t, again, "ended 1-2=c 1-3=e")
+	wantEvents(t, standing.open(), "open 0-1=a 0-2=d")
+	for _, id := range []string{"", "-", "1", "1-", "-1", "1-4", "2-0", "1-1-1", "x-1", "1-99999999999999999999"} {
+		if _, ok := b.resume(id); ok {
+			t.Errorf("%q was resumed", id)
+		}
+	}
+}
+
+func TestStream_OneReader(t *testing.T) {
+	b := newOutbox()
+	s := b.stream()
+	attached := func(is bool) {
+		t.Helper()
+		if s.attached() != is {
+			t.Errorf("somebody reads it: %v", !is)
+		}
+	}
+	attached(false)
+	first := s.open()
+	attached(true)
+	<-first.news() // there may be a signal already
+	s.send([]byte("a"))
+	second := s.open()
+	<-first.news()
+	wantEvents(t, first, "replaced")
+	wantEvents(t, second, "open 0-1=a")
+	first.close() // does not affect the second
+	s.send([]byte("b"))
+	wantEvents(t, second, "open 0-2=b")
+	attached(true)
+	second.close()
+	attached(false)
+	s.send([]byte("c")) // buffered for the next reader
+	wantEvents(t, s.open(), "open 0-3=c")
+}
+
+func TestEventStream_endsItsConnectionOnRelease(t *testing.T) {
+	b := newOutbox()
+	s := b.stream()
+	r := s.open()
+	if <-r.news(); r.waiting() {
+		t.Error("there is nothing to say yet")
+	}
+	s.release()
+	if <-r.news(); !r.waiting() {
+		t.Error("a release is something to say")
+	}
+	wantEvents(t, r, "released")
+	r.close()
+	s.end([]byte("a"))
+	next, _ := b.resume("0-0")
+	wantEvents(t, next, "ended 0-1=a")
+}
+
+func TestReader_Only(t *testing.T) {
+	b := newOutbox()
+	for _, c := range []struct {
+		name string
+		act  func(*eventStream)
+		want string
+		ok   bool
+	}{
+		{"nothing yet", func(*eventStream) {}, "", false},
+		{"an answer", func(s *eventStream) { s.end([]byte("a")) }, "a", true},
+		{"no answer", func(s *eventStream) { s.end(nil) }, "", true},
+		{"something before", func(s *eventStream) { s.send([]byte("x")); s.end([]byte("a")) }, "", false},
+		{"closed", func(s *eventStream) { b.close() }, "", true},
+	} {
+		s := b.stream()
+		r := s.open()
+		c.act(s)
+		if msg, ok := r.only(); string(msg) != c.want || ok != c.ok {
+			t.Errorf("%s: %q %v", c.name, msg, ok)
+		}
+	}
+}
+
+func TestStream_Forget(t *testing.T) {
+	b := newOutbox()
+	s := b.stream()
+	s.end([]byte("a"))
+	s.forget()
+	if _, ok := b.resume("0-0"); ok || b.bytes != 0 || len(b.kept) != 0 || len(b.streams) != 0 {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestOutbox_Bounds(t *testing.T) {
+	b := newOutbox()
+	standing, call, gone := b.stream(), b.stream(), b.stream()
+	gone.end([]byte("lost"))
+	r := call.open()
+	call.end([]byte("answer")) // a client waits for it
+	for i := range 3 * outboxEvents {
+		standing.send(fmt.Append(nil, i))
+	}
+	if len(b.kept) != outboxEvents {
+		t.Errorf("%d events are kept", len(b.kept))
+	}
+	wantEvents(t, r, "ended 1-1=answer")
+	if _, ok := b.resume("2-0"); ok {
+		t.Error("the oldest answer is still there")
+	}
+	standing.send(make([]byte, 2*outboxBytes)) // larger than the limit, and still sent
+	if len(b.kept) != 1 || b.bytes != 2*outboxBytes {
+		t.Errorf("%d events, %d bytes", len(b.kept), b.bytes)
+	}
+	standing.send([]byte("x"))
+	if len(b.kept) != 1 || b.bytes != 1 {
+		t.Errorf("%d events, %d bytes", len(b.kept), b.bytes)
+	}
+}
+
+// With many senders and changing readers each message arrives once, in order.
+func TestOutbox_Hammer(t *testing.T) {
+	b := newOutbox()
+	var work sync.WaitGroup
+	for range 8 {
+		s := b.stream()
+		work.Go(func() {
+			for i := range 20 {
+				s.send(fmt.Append(nil, i))
+			}
+			s.end([]byte("end"))
+		})
+		work.Go(func() {
+			var got []string
+			for r := s.open(); ; r = s.open() {
+				<-r.news()
+				events, state := r.next()
+				for _, e := range events {
+					got = append(got, string(e.data))
+				}
+				if r.close(); state == streamEnded {
+					break
+				}
+			}
+			if len(got) != 21 || got[0] != "0" || got[20] != "end" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+	work.Wait()
+}

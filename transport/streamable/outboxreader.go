@@ -1,0 +1,112 @@
+package streamable
+
+// eventReader reads the events of a stream for one connection. It is not safe for concurrent use.
+type eventReader struct {
+	stream *eventStream
+	signal chan struct{} // capacity 1: signals that next may have a new result
+
+	// guarded by the outbox's lock
+	seen    uint64 // number of the last event that was taken
+	stopped bool   // replaced by a new reader
+}
+
+// news returns a channel that signals when next may have a new result.
+func (r *eventReader) news() <-chan struct{} { return r.signal }
+
+// position returns the event ID from which a client can resume after the events that this reader took.
+func (r *eventReader) position() string {
+	r.stream.box.mu.Lock()
+	defer r.stream.box.mu.Unlock()
+	return r.stream.id(r.seen)
+}
+
+// streamState is the state of a stream for one reader.
+type streamState int
+
+const (
+	// streamOpen is a stream that may get more events.
+	streamOpen streamState = iota
+	// streamEnded is an ended stream with all its events read.
+	streamEnded
+	// streamReleased is a stream that is to leave its connection. The next reader gets the rest.
+	streamReleased
+	// streamReplaced is a stream with a new reader.
+	streamReplaced
+)
+
+// next returns the events since the last call, without blocking.
+func (r *eventReader) next() ([]*event, streamState) {
+	s := r.stream
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	if r.stopped {
+		return nil, streamReplaced
+	}
+	var list []*event
+	for _, e := range s.box.kept {
+		if e.stream == s && e.number > r.seen {
+			list = append(list, e)
+		}
+	}
+	if len(list) > 0 {
+		r.seen = list[len(list)-1].number
+		s.read = max(s.read, r.seen)
+	}
+	switch {
+	case s.ended:
+		return list, streamEnded
+	case s.released:
+		return list, streamReleased
+	}
+	return list, streamOpen
+}
+
+// only returns the message of an ended stream that has only one event, which was not taken. It returns false
+// otherwise. The event remains to be taken.
+func (r *eventReader) only() (msg []byte, ok bool) {
+	s := r.stream
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	if r.stopped || !s.ended || s.sent > 1 || s.read > 0 {
+		return nil, false
+	}
+	for _, e := range s.box.kept {
+		if e.stream == s {
+			return e.data, true
+		}
+	}
+	return nil, true
+}
+
+// waiting reports whether next has a new result.
+func (r *eventReader) waiting() bool {
+	r.stream.box.mu.Lock()
+	defer r.stream.box.mu.Unlock()
+	return r.stopped || r.stream.ended || r.stream.released || r.stream.sent > r.seen
+}
+
+// close detaches the reader from the stream. Its events remain for the next reader.
+func (r *eventReader) close() {
+	r.stream.box.mu.Lock()
+	defer r.stream.box.mu.Unlock()
+	if r.stream.reader == r {
+		r.stream.reader = nil
+	}
+	r.stopped = true
+}
+
+// stop signals the reading goroutine. The lock is held.
+func (r *eventReader) stop() {
+	r.stopped = true
+	r.wake()
+}
+
+func (r *eventReader) wake() {
+	select {
+	case r.signal <- struct{}{}:
+	default:
+	}
+}
+
+// of reports whether the reader's stream is s.
+func (r *eventReader) of(s *eventStream) bool { return r.stream == s }
