@@ -19,7 +19,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
@@ -278,7 +277,7 @@ func (w *outside) try(t *testing.T, e escape) (outcome, why string) {
 		Audit: record, Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial, MaxResponse: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, e.grants...)}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(e.args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(e.args)),
 	})
 	var told string
 	var err error

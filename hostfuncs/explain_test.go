@@ -11,7 +11,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -41,7 +40,7 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 		w.zone.names["localhost"] = [][]string{{"127.0.0.1"}}
 		h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial}})
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, tt.line)})
-		c := hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(`{"page":"` + tt.url + `"}`))}
+		c := hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(`{"page":"` + tt.url + `"}`))}
 		x, err := p.Explain(c, "GET "+tt.url)
 		if err != nil {
 			t.Fatal(err)

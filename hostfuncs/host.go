@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 // Options configure a Host. The zero value is usable.

@@ -13,7 +13,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -28,7 +27,7 @@ func learning(t *testing.T, learn bool, lines []string, addresses ...string) (li
 	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record, Web: egress.Options{Resolver: w.zone, Dial: w.wire.dial}})
 	args := `{"owner":"me","key":"plain-value"}`
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: learn, Grants: mustSet(t, lines...)}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(args)),
 		Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 	})
 	for _, a := range addresses {
@@ -97,7 +96,7 @@ func TestLearn_otherTools(t *testing.T) {
 		h := hostfuncs.NewHost(&hostfuncs.Options{Audit: record})
 		h.SetCaller(noTools{})
 		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true}).NewGate(hostfuncs.Call{
-			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(`{"owner":"me"}`)),
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(`{"owner":"me"}`)),
 			Params: json.RawMessage(`{"name":"get","arguments":{"owner":"me"}}`),
 		})
 		_, err := g.Ask(t.Context(), "tools/call", json.RawMessage(`{"name":"forge-get","arguments":`+args+`}`), nil)
@@ -138,7 +137,7 @@ func TestLearn_linesThatWork(t *testing.T) {
 	} {
 		args := `{"page":"` + page + `"}`
 		g := p.NewGate(hostfuncs.Call{
-			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
+			ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(args)),
 			Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 		})
 		_, _ = fetch(t, g, get(page))
@@ -178,7 +177,7 @@ func learntReading(t *testing.T, home, args string, lines []string, read func(wa
 	log := audit.New(dir, audit.Options{})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, Home: home, State: filepath.Join(home, "state")})
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Learn: true, Grants: mustSet(t, lines...), Workspace: filepath.Join(home, "work")}).NewGate(hostfuncs.Call{
-		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(args)),
+		ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(args)),
 		Params: json.RawMessage(`{"name":"get","arguments":` + args + `}`),
 	})
 	read(g.Files())

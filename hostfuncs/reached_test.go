@@ -14,7 +14,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -167,7 +166,7 @@ func TestFS_PlaceReached(t *testing.T) {
 			path = home + path
 		}
 		call := hostfuncs.Call{
-			ID: "c", Principal: "stdio:0", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: binding.Values(json.RawMessage(tt.args)),
+			ID: "c", Principal: "stdio:0", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: grant.ArgumentValues(json.RawMessage(tt.args)),
 			Client: &rooted{roots: `{"roots":[{"uri":"file://` + home + `/work/out"}]}`},
 		}
 		before := snapshot(t, home)
@@ -209,7 +208,7 @@ func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "fs: write {workspace}/{args.dir:path}/**"+mode), Workspace: filepath.Join(home, "work")})
 		in := func(dir string) *hostfuncs.Gate {
-			return p.NewGate(hostfuncs.Call{ID: "c", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: binding.Values(json.RawMessage(`{"dir":"` + dir + `"}`))})
+			return p.NewGate(hostfuncs.Call{ID: "c", Entry: grant.Entry{Kind: "tool", Name: "t"}, Values: grant.ArgumentValues(json.RawMessage(`{"dir":"` + dir + `"}`))})
 		}
 		first := in("a")
 		tr := first.Files()

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -157,7 +156,7 @@ func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 	if err != nil {
 		return nil, askErrorf(runtime.KindInvalid, "arguments are an object")
 	}
-	values := binding.Values(raw)
+	values := grant.ArgumentValues(raw)
 	texts := make(map[string]string, len(members))
 	for _, m := range members {
 		texts[m.Key] = grant.Structured

@@ -3,8 +3,8 @@ package hostfuncs
 import (
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 // traced is the position of a call in its client's trace, determined on first use.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 )
 
 // TestRefusal_namesWhatIsNotFilled checks that a denial names the binding that could not be bound, and the reason,
@@ -37,7 +36,7 @@ func TestRefusal_namesWhatIsNotFilled(t *testing.T) {
 	} {
 		h := hostfuncs.NewHost(nil)
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, c.line)})
-		x, err := p.Explain(hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(c.args))}, c.act)
+		x, err := p.Explain(hostfuncs.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(c.args))}, c.act)
 		h.Close()
 		want := strings.TrimSuffix("no grant allows it: "+c.reason, ": ")
 		if err != nil || x.Allowed || x.Reason != want {

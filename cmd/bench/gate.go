@@ -13,7 +13,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -39,7 +38,7 @@ func benchGate(_ context.Context, o options) ([]row, error) {
 	}
 	other := *u
 	other.Path, other.RawPath = "/users/me", ""
-	call := grant.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: binding.Values(json.RawMessage(`{"owner":"me"}`))}
+	call := grant.Call{Entry: grant.Entry{Kind: "tool", Name: "get"}, Values: grant.ArgumentValues(json.RawMessage(`{"owner":"me"}`))}
 	refused, stop, err := refusedFetch(plain)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
@@ -70,7 +69,7 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	under := func(grants *grant.Set) (hostfuncs.Explanation, error) {
 		policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: grants, Workspace: p.Workspace})
 		return policy.Explain(hostfuncs.Call{
-			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: binding.Values(json.RawMessage(arguments)),
+			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: grant.ArgumentValues(json.RawMessage(arguments)),
 		}, act)
 	}
 	found, err := under(p.Grants)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/infer"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 func newLearn(std stdio) *cobra.Command {
@@ -101,7 +101,7 @@ func writtenAs(line string) []string {
 		if strings.HasPrefix(line, `"`) {
 			return []string{line} // quoted already
 		}
-		return []string{notation.Paste(line)}
+		return []string{grant.Quote(line)}
 	}
 	return []string{head, "within: " + strings.TrimSuffix(places, "}")}
 }

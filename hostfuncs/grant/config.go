@@ -3,8 +3,6 @@ package grant
 import (
 	"strconv"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Limits of one config line: values are options of a plugin, not data.
@@ -43,12 +41,12 @@ func parseConfig(n Node) (values, secrets map[string]string, err error) {
 func (g *Grant) configString() string {
 	parts := map[string]string{}
 	for key, value := range g.config {
-		parts[key] = notation.FormatWord(value)
+		parts[key] = formatWord(value)
 	}
 	for key, name := range g.secrets {
-		parts[key] = "{secret: " + notation.FormatWord(name) + "}"
+		parts[key] = "{secret: " + formatWord(name) + "}"
 	}
-	return notation.Join(parts)
+	return joinMap(parts)
 }
 
 func checkValue(n Node) error {

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Family is a kind of effect.
@@ -135,7 +133,7 @@ func parseCount(n Node) (int, error) {
 }
 
 func (b budget) String() string {
-	return notation.Join(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
+	return joinMap(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
 }
 
 // parseElicitation reads an empty value, for forms, or {url: PATTERN}, for URLs.
@@ -187,7 +185,7 @@ func (s *Set) Elicit(u *url.URL) Decision {
 
 func suggestElicit(u *url.URL) string {
 	r := ruleFor("GET", u)
-	return notation.Paste(Grant{Family: Elicitation, url: &r}.String())
+	return Quote(Grant{Family: Elicitation, url: &r}.String())
 }
 
 // SuggestPrivatePage returns the narrowest line for one URL of a private network that a user is asked to open; empty
@@ -199,7 +197,7 @@ func (s *Set) SuggestPrivatePage(u *url.URL) string {
 	if d := s.With(g).Elicit(u); !d.Allowed || !d.Private {
 		return ""
 	}
-	return notation.Paste(g.String())
+	return Quote(g.String())
 }
 
 // given decides on a family with lines that only state limits.

@@ -102,7 +102,7 @@ func TestFamilies_Decide(t *testing.T) {
 }
 
 // A suggested line can be pasted into a YAML list, and ParseLine reads it too.
-func TestPaste(t *testing.T) {
+func TestQuote_reversedByUnquote(t *testing.T) {
 	for name, want := range map[string]string{
 		"/a b":       "fs: read /a b",
 		"/a: b":      `"fs: read /a: b"`,

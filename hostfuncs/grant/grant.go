@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Grant is one line: it allows or, with Deny, denies some effects of one family. It is immutable.
@@ -47,7 +45,7 @@ func (g Grant) String() string {
 		b.WriteString(": " + value)
 	}
 	if o := g.written(); len(o) > 0 {
-		b.WriteString(" " + notation.Join(o))
+		b.WriteString(" " + joinMap(o))
 	}
 	return b.String()
 }
@@ -71,7 +69,7 @@ func (g *Grant) value() string {
 		return FormatSize(g.size)
 	case Elicitation:
 		if g.url != nil {
-			return notation.FormatMap(map[string]string{"url": g.url.address()})
+			return formatMap(map[string]string{"url": g.url.address()})
 		}
 	}
 	return ""

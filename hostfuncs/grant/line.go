@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // maxLine is the maximum length of a line in bytes, beyond that of handwritten addresses and paths.
@@ -16,7 +14,7 @@ const maxLine = 8 << 10
 func ParseLine(line string) (Grant, error) { return held(parseLine(line, 0)) }
 
 func parseLine(text string, line int) (Grant, error) {
-	text = strings.TrimSpace(notation.Unpaste(strings.TrimSpace(text)))
+	text = strings.TrimSpace(Unquote(strings.TrimSpace(text)))
 	if err := checkText(text, line); err != nil {
 		return Grant{}, err
 	}
@@ -76,7 +74,7 @@ func parseTail(head Node) (Grant, error) {
 			return parseHead(head, nil)
 		}
 	} else {
-		value, rest, err := notation.Parse(head.Value, head.Line)
+		value, rest, err := parseFlow(head.Value, head.Line)
 		if err != nil {
 			return Grant{}, err
 		}
@@ -85,7 +83,7 @@ func parseTail(head Node) (Grant, error) {
 			return parseHead(head, nil)
 		}
 	}
-	options, rest, err := notation.Parse(head.Value[start:], head.Line)
+	options, rest, err := parseFlow(head.Value[start:], head.Line)
 	switch {
 	case err != nil:
 		return Grant{}, err

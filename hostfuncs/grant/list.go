@@ -2,8 +2,6 @@ package grant
 
 import (
 	"slices"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // List decides on listing a folder. It is allowed if a path below the folder may be read; only names that lead to such
@@ -61,5 +59,5 @@ func (p Places) suggestNames(name string) string {
 		return ""
 	}
 	g.fs.path = append(g.fs.path, segment{glob: glob{"", ""}})
-	return notation.Paste(Grant{Family: FS, fs: g.fs}.String())
+	return Quote(Grant{Family: FS, fs: g.fs}.String())
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
@@ -244,12 +243,12 @@ func (s *Set) SuggestPrivate(method string, u *url.URL) string {
 	if d := s.With(g).Net(method, u); !d.Allowed || !d.Private {
 		return ""
 	}
-	return notation.Paste(g.String())
+	return Quote(g.String())
 }
 
 // suggestNet returns the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
-	line := notation.Paste(Grant{Family: Net, net: ruleFor(method, u)}.String())
+	line := Quote(Grant{Family: Net, net: ruleFor(method, u)}.String())
 	g, err := ParseLine(line)
 	if err != nil || !g.net.covers(method, u) {
 		return ""

@@ -1,19 +1,46 @@
 package grant
 
-import "github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+import "fmt"
 
-// Types of package notation for parsed configuration and its errors.
-type (
-	Node       = notation.Node
-	Kind       = notation.Kind
-	ParseError = notation.Error
-)
+// Kind is the type of a Node.
+type Kind uint8
 
 // The kinds of a Node.
 const (
-	Scalar = notation.Scalar
-	List   = notation.List
-	Map    = notation.Map
+	Scalar Kind = iota
+	List
+	Map
 )
 
-func failf(line int, format string, args ...any) error { return notation.Errorf(line, format, args...) }
+// Node is one value of a configuration file with its line number, independent of the file format.
+type Node struct {
+	Line  int    // from 1
+	Key   string // its key in the enclosing map; empty in a list
+	Kind  Kind
+	Value string // text of a Scalar
+	Null  bool   // the Scalar is null
+	Nodes []Node // elements of a List or members of a Map, in order
+}
+
+// ParseError describes an invalid line and its correction.
+type ParseError struct {
+	File    string // empty if unknown
+	Line    int    // 0 if the line is not from a file
+	Message string
+}
+
+// Error returns the message, prefixed by file and line if known.
+func (e *ParseError) Error() string {
+	switch {
+	case e.Line == 0:
+		return e.Message
+	case e.File == "":
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+}
+
+// failf returns a *ParseError for a line.
+func failf(line int, format string, args ...any) error {
+	return &ParseError{Line: line, Message: fmt.Sprintf(format, args...)}
+}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // option is a named option of a line.
@@ -50,7 +48,7 @@ func laterOption(f Family, key string) bool {
 
 func (g *Grant) parseOptions(nodes map[string]Node) error {
 	known := options()
-	for _, key := range notation.Sorted(nodes) {
+	for _, key := range sortedKeys(nodes) {
 		n := nodes[key]
 		o, found := known[key]
 		switch {
@@ -71,7 +69,7 @@ func (g *Grant) parseOptions(nodes map[string]Node) error {
 func optionsOf(f Family) string {
 	var names []string
 	known := options()
-	for _, key := range notation.Sorted(known) {
+	for _, key := range sortedKeys(known) {
 		if slices.Contains(known[key].families, f) && !laterOption(f, key) {
 			names = append(names, key)
 		}
@@ -119,7 +117,7 @@ func listed(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return notation.FormatList(words)
+	return formatList(words)
 }
 
 func (g *Grant) readFor(n Node) error {

@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Places describes the paths of this machine that lines depend on.
@@ -242,7 +240,7 @@ func (p Places) suggest(op Op, name string) string {
 		r.home, all = true, rest
 	}
 	r.path = literals(all)
-	line := notation.Paste(Grant{Family: FS, fs: r}.String())
+	line := Quote(Grant{Family: FS, fs: r}.String())
 	g, err := ParseLine(line)
 	if t := p.target(op, name); err != nil || !t.covered(&g) {
 		return ""

@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // Secret is a line that allows the host to put a value into requests of the plugin.
@@ -113,9 +111,9 @@ func hostHeader(name string) bool {
 func (g *Grant) writeAs() string {
 	switch s := g.secret; {
 	case s.Header != "":
-		return notation.FormatWord(s.Header + ": " + s.Text)
+		return formatWord(s.Header + ": " + s.Text)
 	case s.Query != "":
-		return notation.FormatWord("?" + s.Query + "=" + s.Text)
+		return formatWord("?" + s.Query + "=" + s.Text)
 	}
 	return ""
 }
@@ -136,7 +134,7 @@ func (g *Grant) writeFrom() string {
 	if g.secret.From == "" {
 		return ""
 	}
-	return notation.FormatWord(g.secret.From)
+	return formatWord(g.secret.From)
 }
 
 func (g *Grant) readReveal(n Node) error {
@@ -218,7 +216,7 @@ func (s *Set) ConfigSecrets() map[string]string {
 // checkSecrets finds config values with a secret that no line grants.
 func (s *Set) checkSecrets() error {
 	for _, g := range s.grants {
-		for _, key := range notation.Sorted(g.secrets) {
+		for _, key := range sortedKeys(g.secrets) {
 			name := g.secrets[key]
 			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.Family == SecretFamily && o.secret.Name == name }) {
 				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)

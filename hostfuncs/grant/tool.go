@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
@@ -125,16 +124,16 @@ func (g *Grant) toolsString() string {
 // String returns the rule in the form that parseTools reads.
 func (r toolRule) String() string {
 	if len(r.args) == 0 {
-		return notation.FormatWord(r.name)
+		return formatWord(r.name)
 	}
 	args := map[string]string{}
 	for _, a := range r.args {
-		args[a.key] = notation.FormatWord(a.text)
+		args[a.key] = formatWord(a.text)
 		if a.bind != nil {
-			args[a.key] = notation.FormatWord(a.bind.String())
+			args[a.key] = formatWord(a.bind.String())
 		}
 	}
-	return "{" + notation.FormatWord(r.name) + ": " + notation.Join(args) + "}"
+	return "{" + formatWord(r.name) + ": " + joinMap(args) + "}"
 }
 
 // fillTools puts a value of the call into arguments. It is compared as a whole, so that any value but the empty one is
@@ -206,25 +205,25 @@ func (s *Set) Tool(name string, args map[string]string) Decision {
 // knows is replaced by that binding, such as {args.owner}. If there are others, the line allows any arguments.
 func ToolLine(name string, args map[string]string, bound func(text string) (binding string, ok bool)) string {
 	r := toolRule{name: name}
-	for _, key := range notation.Sorted(args) {
+	for _, key := range sortedKeys(args) {
 		if b, ok := bound(args[key]); ok {
 			r.args = append(r.args, toolArg{key: key, text: b})
 		} else {
 			r.any = true
 		}
 	}
-	return notation.Paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	return Quote(Grant{Family: Tools, tools: []toolRule{r}}.String())
 }
 
 func suggestTool(name string, args map[string]string) string {
 	r := toolRule{name: name}
-	for _, key := range notation.Sorted(args) {
+	for _, key := range sortedKeys(args) {
 		if args[key] == Structured {
 			return ""
 		}
 		r.args = append(r.args, toolArg{key: key, text: args[key]})
 	}
-	line := notation.Paste(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	line := Quote(Grant{Family: Tools, tools: []toolRule{r}}.String())
 	g, err := ParseLine(line)
 	if err != nil || !g.tools[0].covers(name, args) {
 		return ""

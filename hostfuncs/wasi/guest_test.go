@@ -16,7 +16,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -109,7 +108,7 @@ func TestGuest_files(t *testing.T) {
 // A Go guest with nonblocking standard streams continues to run while it waits for input.
 func TestGuest_parksItsReader(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
-	in, out := pipe.New(1<<10), pipe.New(1<<10)
+	in, out := wasi.NewPipe(1<<10), wasi.NewPipe(1<<10)
 	done := make(chan error)
 	go func() {
 		done <- run(t, guest, runtime.Limits{Deadline: time.Minute}, wasi.Options{Stdin: in, Stdout: out, Nonblock: true})
@@ -139,7 +138,7 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 	guest := goBuild(t, "build", "./testdata/stdin")
 	for _, nonblock := range []bool{false, true} {
 		err := run(t, guest, runtime.Limits{Deadline: 500 * time.Millisecond},
-			wasi.Options{Stdin: pipe.New(0), Nonblock: nonblock})
+			wasi.Options{Stdin: wasi.NewPipe(0), Nonblock: nonblock})
 		end, ok := errors.AsType[*runtime.EndError](err)
 		if !ok || end.Kind != runtime.KindDeadline {
 			t.Errorf("nonblock %v: %v", nonblock, err)

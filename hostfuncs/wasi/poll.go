@@ -4,8 +4,6 @@ import (
 	"context"
 	"math"
 	"time"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 const (
@@ -169,10 +167,10 @@ func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-ch
 	for _, s := range subs {
 		switch {
 		case s.err != ESUCCESS:
-			out = appendEvent(out, s, pipe.Readiness{})
+			out = appendEvent(out, s, Readiness{})
 		case s.kind == eventClock:
 			if passed >= s.wait {
-				out = appendEvent(out, s, pipe.Readiness{})
+				out = appendEvent(out, s, Readiness{})
 			}
 		default:
 			if r := c.ready(s, changed); r.Ready {
@@ -184,10 +182,10 @@ func (c call) events(subs []subscription, passed time.Duration, changed *[3]<-ch
 }
 
 // ready returns the readiness of one descriptor. Files are always ready.
-func (c call) ready(s subscription, changed *[3]<-chan struct{}) pipe.Readiness {
+func (c call) ready(s subscription, changed *[3]<-chan struct{}) Readiness {
 	d := c.files.get(s.fd)
 	if d.stream == nil {
-		return pipe.Readiness{Ready: true, Size: d.remaining()}
+		return Readiness{Ready: true, Size: d.remaining()}
 	}
 	r, ch := d.stream.readiness(s.kind == eventWrite)
 	for i, stream := range c.streams {
@@ -207,7 +205,7 @@ func (d *descriptor) remaining() int {
 	return int(max(0, st.Size-d.offset))
 }
 
-func appendEvent(out []byte, s subscription, r pipe.Readiness) []byte {
+func appendEvent(out []byte, s subscription, r Readiness) []byte {
 	var b [eventSize]byte
 	le.PutUint64(b[0:], s.userdata)
 	le.PutUint16(b[8:], uint16(s.err))

@@ -34,12 +34,12 @@ type Options struct {
 	// leads. The guest gets EPERM.
 	Climbed func(folder, path string)
 
-	// Stdin is descriptor 0; nil is at its end. A *pipe.Pipe, a bytes.Reader or a strings.Reader is read directly.
+	// Stdin is descriptor 0; nil is at its end. A *Pipe, a bytes.Reader or a strings.Reader is read directly.
 	// Other readers are read by a goroutine, started at first use. State.Close waits for it if Stdin is an io.Closer,
 	// whose Close must end a pending Read.
 	Stdin io.Reader
 
-	// Stdout and Stderr are descriptors 1 and 2; nil discards. If a *pipe.Pipe is full, the guest waits or gets
+	// Stdout and Stderr are descriptors 1 and 2; nil discards. If a *Pipe is full, the guest waits or gets
 	// EAGAIN. Other writers must not block for long.
 	Stdout, Stderr io.Writer
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 // pumpSize is the size in bytes of the buffer between a blocking reader and the guest: enough for one line of a
@@ -16,10 +14,10 @@ const pumpSize = 64 << 10
 // stream is descriptor 0, 1 or 2. At most one of in, now and out is set. Without any, reading finds the end and
 // writing discards.
 type stream struct {
-	in   *pipe.Pipe
+	in   *Pipe
 	now  io.Reader // a reader that never waits
 	out  io.Writer
-	full *pipe.Pipe // out, if it is a pipe, which may be full
+	full *Pipe // out, if it is a pipe, which may be full
 	pump *pump
 }
 
@@ -27,17 +25,17 @@ func inputStream(r io.Reader) *stream {
 	switch r := r.(type) {
 	case nil:
 		return &stream{}
-	case *pipe.Pipe:
+	case *Pipe:
 		return &stream{in: r}
 	case interface{ Len() int }: // bytes.Reader, bytes.Buffer, strings.Reader
 		return &stream{now: r.(io.Reader)}
 	}
-	p := pipe.New(pumpSize)
+	p := NewPipe(pumpSize)
 	return &stream{in: p, pump: &pump{from: r, to: p}}
 }
 
 func outputStream(w io.Writer) *stream {
-	p, _ := w.(*pipe.Pipe)
+	p, _ := w.(*Pipe)
 	return &stream{out: w, full: p}
 }
 
@@ -84,7 +82,7 @@ func (s *stream) write(ctx context.Context, p []byte, nonblock bool) (int, Errno
 }
 
 // readiness returns the readiness for a poll. A nil channel means that it never changes.
-func (s *stream) readiness(write bool) (pipe.Readiness, <-chan struct{}) {
+func (s *stream) readiness(write bool) (Readiness, <-chan struct{}) {
 	switch {
 	case write && s.full != nil:
 		return s.full.Writable()
@@ -92,9 +90,9 @@ func (s *stream) readiness(write bool) (pipe.Readiness, <-chan struct{}) {
 		s.pump.start()
 		return s.in.Readable()
 	case write == (s.out != nil):
-		return pipe.Readiness{Ready: true, Hangup: !write && s.now == nil}, nil
+		return Readiness{Ready: true, Hangup: !write && s.now == nil}, nil
 	}
-	return pipe.Readiness{Ready: true, Hangup: true}, nil
+	return Readiness{Ready: true, Hangup: true}, nil
 }
 
 func (s *stream) close() { s.pump.stop() }
@@ -119,7 +117,7 @@ func streamErrno(n int, err error) Errno {
 // pump copies a blocking reader to a pipe, from the first use by the guest until the State is closed.
 type pump struct {
 	from io.Reader
-	to   *pipe.Pipe
+	to   *Pipe
 	once sync.Once
 	done chan struct{}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi/pipe"
 )
 
 func TestStdin(t *testing.T) {
@@ -50,8 +49,8 @@ type iotestOneByte struct{ r io.Reader }
 
 func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:1]) }
 
-func filledPipe(s string) *pipe.Pipe {
-	p := pipe.New(0)
+func filledPipe(s string) *wasi.Pipe {
+	p := wasi.NewPipe(0)
 	_, _ = io.WriteString(p, s)
 	_ = p.Close()
 	return p
@@ -116,7 +115,7 @@ func TestStdout_closed(t *testing.T) {
 }
 
 func TestNonblock(t *testing.T) {
-	in, stdout := pipe.New(512), pipe.New(512)
+	in, stdout := wasi.NewPipe(512), wasi.NewPipe(512)
 	c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Nonblock: true})
 	c.must("fd_fdstat_get", 0, out)
 	if flags := c.u16(out + 2); flags != 4 {
@@ -156,8 +155,8 @@ func TestBlocking_obeysContext(t *testing.T) {
 	for _, name := range []string{"read", "write", "poll"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				full := pipe.New(0)
-				c := newCaller(t, wasi.Options{Stdin: pipe.New(0), Stdout: full})
+				full := wasi.NewPipe(0)
+				c := newCaller(t, wasi.Options{Stdin: wasi.NewPipe(0), Stdout: full})
 				_, _ = full.Write(make([]byte, 512))
 				ctx, cancel := context.WithTimeout(c.ctx, time.Minute)
 				defer cancel()
@@ -259,7 +258,7 @@ func TestPoll_clocks(t *testing.T) {
 
 func TestPoll_mixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, stdout := pipe.New(600), pipe.New(600)
+		in, stdout := wasi.NewPipe(600), wasi.NewPipe(600)
 		c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Tree: newTree(t, t.TempDir())})
 		file := c.mustOpen("w/f", create, rightsRead|rightsWrite, 0)
 		_, _ = stdout.Write(make([]byte, 600))

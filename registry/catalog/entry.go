@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -157,7 +157,7 @@ func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
 	return t.server.Serve(ctx, c, Request{
 		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: params,
-		Values: binding.Named(t.pattern.Values(uri)),
+		Values: grant.NamedValues(t.pattern.Values(uri)),
 	})
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -69,7 +69,7 @@ func completionParams(params, name json.RawMessage) (json.RawMessage, error) {
 
 // arguments returns a lookup of the argument values that grants may bind.
 func arguments(params json.RawMessage) func([]string) []string {
-	return binding.Values(jsonraw.Get(params, "arguments"))
+	return grant.ArgumentValues(jsonraw.Get(params, "arguments"))
 }
 
 func invalidParams(err error) error {

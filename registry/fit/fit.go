@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -33,7 +32,7 @@ func binds(k manifest.Kind, e manifest.Entry, path []string) error {
 	name := strings.Join(path, ".")
 	switch {
 	case k == manifest.Tool:
-		return binding.InSchema(e.Members.Get("inputSchema"), path)
+		return grant.CheckArgument(e.Members.Get("inputSchema"), path)
 	case k == manifest.Prompt && hasArgument(e.Members.Get("arguments"), name),
 		k == manifest.Template && slices.Contains(e.Pattern.Names(), name):
 		return nil

@@ -26,10 +26,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -141,7 +141,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 // that changes the configuration. Callers on other machines do not learn its location.
 func advice(s *settings.Settings, files []registry.File) func(plugin, line string, local bool) string {
 	if files != nil {
-		return func(_, line string, _ bool) string { return "--grant " + settings.Quoted(notation.Unpaste(line)) }
+		return func(_, line string, _ bool) string { return "--grant " + settings.Quoted(grant.Unquote(line)) }
 	}
 	return func(plugin, line string, local bool) string {
 		return GrantCommand(s, plugin, line, local)
@@ -151,7 +151,7 @@ func advice(s *settings.Settings, files []registry.File) func(plugin, line strin
 // GrantCommand returns the command that adds a line to the grants of a plugin. With flags it finds the configuration of
 // these settings from any folder.
 func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string {
-	command := "sallyport grant " + plugin + " " + settings.Quoted(notation.Unpaste(line))
+	command := "sallyport grant " + plugin + " " + settings.Quoted(grant.Unquote(line))
 	if flags {
 		command = strings.TrimSpace(command + " " + s.Flags())
 	}

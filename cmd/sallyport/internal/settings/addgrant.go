@@ -10,7 +10,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
 // ErrGranted is returned when existing grants already include the new one.
@@ -54,7 +53,7 @@ func Add(file, plugin, line string) (*Addition, error) {
 	if a.Note, err = within(old, g); err != nil {
 		return nil, err
 	}
-	if a.after, err = withGrant(a.before, plugin, notation.Paste(a.Line)); err != nil {
+	if a.after, err = withGrant(a.before, plugin, grant.Quote(a.Line)); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
 	a.Difference = difference(string(a.before), string(a.after))
@@ -138,7 +137,7 @@ func withGrant(data []byte, plugin, line string) ([]byte, error) {
 		return nil, err
 	}
 	after, spliced := spliced(data, root, plugin, line)
-	if !spliced || onlyAdded(data, after, plugin, notation.Unpaste(line)) != nil {
+	if !spliced || onlyAdded(data, after, plugin, grant.Unquote(line)) != nil {
 		return nil, fmt.Errorf("it is written in a way that is not understood: add %q to plugins.%s.grants by hand", line, plugin)
 	}
 	return after, nil

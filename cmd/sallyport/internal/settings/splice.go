@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
 // spliced inserts a line behind the last one of a plugin's grants, with the keys that lead there if they are missing:
@@ -62,7 +62,7 @@ func block(keys []string, line string) (lines []string) {
 
 // braced returns a grant in flow style below new keys; the line is always quoted.
 func braced(keys []string, line string) string {
-	text := strconv.Quote(notation.Unpaste(line))
+	text := strconv.Quote(grant.Unquote(line))
 	for i := len(keys) - 1; i >= 0; i-- {
 		if keys[i] == "grants" {
 			text = "[" + text + "]"

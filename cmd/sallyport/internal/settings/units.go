@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 // ParseDuration reads a duration above zero such as 30s or 5m.

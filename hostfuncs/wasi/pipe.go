@@ -1,10 +1,4 @@
-// Package pipe provides a bounded in-memory stream that can be polled at both ends.
-//
-//	writer ── Write ──▶ [ at most Size bytes ] ── TryRead ──▶ reader, or a channel to wait on
-//
-// Unlike the ends of an io.Pipe, a reader or writer can move the bytes that are available without blocking, be
-// notified of changes, and be cancelled while it waits, as a guest needs for its standard streams.
-package pipe
+package wasi
 
 import (
 	"context"
@@ -12,10 +6,16 @@ import (
 	"sync"
 )
 
-// minSize is the minimum capacity in bytes: a poll would never find an unbuffered pipe ready.
-const minSize = 512
+// minPipe is the minimum capacity in bytes: a poll would never find an unbuffered pipe ready.
+const minPipe = 512
 
-// Pipe is a bounded in-memory stream. Its methods are safe for concurrent use.
+// Pipe is a bounded in-memory stream that can be polled at both ends:
+//
+//	writer ── Write ──▶ [ at most size bytes ] ── TryRead ──▶ reader, or a channel to wait on
+//
+// Unlike the ends of an io.Pipe, a reader or writer can move the bytes that are available without blocking, be
+// notified of changes, and be cancelled while it waits, as a guest needs for its standard streams. Its methods are
+// safe for concurrent use.
 type Pipe struct {
 	mu       sync.Mutex
 	buf      []byte        // written and not yet read
@@ -27,9 +27,9 @@ type Pipe struct {
 
 var _ io.ReadWriteCloser = (*Pipe)(nil)
 
-// New returns a pipe with a capacity of size bytes, at least 512.
-func New(size int) *Pipe {
-	return &Pipe{max: max(size, minSize), changed: make(chan struct{})}
+// NewPipe returns a pipe with a capacity of size bytes, at least 512.
+func NewPipe(size int) *Pipe {
+	return &Pipe{max: max(size, minPipe), changed: make(chan struct{})}
 }
 
 // Read waits for bytes. After Close and the last byte it returns io.EOF.

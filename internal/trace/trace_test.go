@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/trace"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 const (

@@ -1,4 +1,4 @@
-package pipe
+package wasi
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestPipe(t *testing.T) {
-	p := New(1000)
+	p := NewPipe(1000)
 	want := bytes.Repeat([]byte("0123456789"), 5000)
 	done := make(chan error)
 	go func() {
@@ -23,7 +23,7 @@ func TestPipe(t *testing.T) {
 	if _, err := p.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
-	q := New(0)
+	q := NewPipe(0)
 	q.CloseRead()
 	q.CloseRead()
 	if _, err := q.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
@@ -33,7 +33,7 @@ func TestPipe(t *testing.T) {
 
 // Waiting readers and writers are notified of each change, and can be cancelled.
 func TestPipe_Waits(t *testing.T) {
-	p := New(0)
+	p := NewPipe(0)
 	n, wait, err := p.TryRead(make([]byte, 1))
 	if n != 0 || wait == nil || err != nil {
 		t.Fatalf("%d, %v", n, err)
@@ -42,12 +42,12 @@ func TestPipe_Waits(t *testing.T) {
 	if r != (Readiness{}) {
 		t.Errorf("an empty pipe: %+v", r)
 	}
-	if n, more, err := p.TryWrite(make([]byte, minSize+1)); n != minSize || more == nil || err != nil {
+	if n, more, err := p.TryWrite(make([]byte, minPipe+1)); n != minPipe || more == nil || err != nil {
 		t.Errorf("wrote %d, %v", n, err)
 	}
 	<-wait
 	<-changed
-	if r, _ := p.Readable(); r != (Readiness{Ready: true, Size: minSize}) {
+	if r, _ := p.Readable(); r != (Readiness{Ready: true, Size: minPipe}) {
 		t.Errorf("a full pipe, to its reader: %+v", r)
 	}
 	if w, _ := p.Writable(); w != (Readiness{}) {
@@ -60,7 +60,7 @@ func TestPipe_Waits(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	p.CloseWithError(broken)
-	if n, err := io.ReadFull(p, make([]byte, minSize)); n != minSize || err != nil {
+	if n, err := io.ReadFull(p, make([]byte, minPipe)); n != minPipe || err != nil {
 		t.Errorf("what is left: %d, %v", n, err)
 	}
 	if _, err := p.ReadContext(t.Context(), make([]byte, 1)); !errors.Is(err, broken) {

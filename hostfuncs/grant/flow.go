@@ -1,4 +1,4 @@
-package notation
+package grant
 
 import (
 	"maps"
@@ -19,9 +19,9 @@ type flow struct {
 	depth int
 }
 
-// Parse parses one map or list at the beginning of text, and returns the rest. The nodes get the given line number.
-// The error is an *Error with it.
-func Parse(text string, line int) (Node, string, error) {
+// parseFlow parses one map or list at the beginning of text, and returns the rest. The nodes get the given line number.
+// The error is a *ParseError with it.
+func parseFlow(text string, line int) (Node, string, error) {
 	f := &flow{rest: strings.TrimSpace(text), line: line}
 	n, err := f.value()
 	return n, strings.TrimSpace(f.rest), err
@@ -36,7 +36,7 @@ func (f *flow) value() (Node, error) {
 	}
 	text, ok := f.word(",}]")
 	if !ok {
-		return Node{}, Errorf(f.line, "a value in braces is plain text or \"text in quotes\"")
+		return Node{}, failf(f.line, "a value in braces is plain text or \"text in quotes\"")
 	}
 	return Node{Line: f.line, Value: text}, nil
 }
@@ -44,7 +44,7 @@ func (f *flow) value() (Node, error) {
 // nested parses elements up to the closing bracket.
 func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, error) {
 	if f.depth++; f.depth > maxFlow {
-		return Node{}, Errorf(f.line, "braces nest deeper than %d", maxFlow)
+		return Node{}, failf(f.line, "braces nest deeper than %d", maxFlow)
 	}
 	defer func() { f.depth-- }()
 	n := Node{Line: f.line, Kind: kind}
@@ -56,12 +56,12 @@ func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, 
 			return n, err
 		}
 		if kind == Map && seen[e.Key] {
-			return n, Errorf(f.line, "%q is there twice", e.Key)
+			return n, failf(f.line, "%q is there twice", e.Key)
 		}
 		seen[e.Key] = true
 		n.Nodes = append(n.Nodes, e)
 		if !f.next(',') && !strings.HasPrefix(f.rest, string(end)) {
-			return n, Errorf(f.line, "%q is missing at %q", end, f.rest)
+			return n, failf(f.line, "%q is missing at %q", end, f.rest)
 		}
 	}
 	return n, nil
@@ -70,7 +70,7 @@ func (f *flow) nested(kind Kind, end byte, element func() (Node, error)) (Node, 
 func (f *flow) member() (Node, error) {
 	key, ok := f.word(":,{}[]")
 	if !ok || !f.next(':') {
-		return Node{}, Errorf(f.line, "options are written {name: value, name: value}")
+		return Node{}, failf(f.line, "options are written {name: value, name: value}")
 	}
 	n, err := f.value()
 	n.Key = key
@@ -108,35 +108,35 @@ func (f *flow) word(stops string) (string, bool) {
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// FormatMap formats a map in the syntax of Parse, sorted by key.
-func FormatMap(m map[string]string) string {
+// formatMap formats a map in the syntax of parseFlow, sorted by key.
+func formatMap(m map[string]string) string {
 	formatted := make(map[string]string, len(m))
 	for key, value := range m {
-		formatted[key] = FormatWord(value)
+		formatted[key] = formatWord(value)
 	}
-	return Join(formatted)
+	return joinMap(formatted)
 }
 
-// Join formats a map of formatted values.
-func Join(m map[string]string) string {
+// joinMap formats a map of formatted values.
+func joinMap(m map[string]string) string {
 	parts := make([]string, 0, len(m))
-	for _, key := range Sorted(m) {
-		parts = append(parts, FormatWord(key)+": "+m[key])
+	for _, key := range sortedKeys(m) {
+		parts = append(parts, formatWord(key)+": "+m[key])
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// FormatList formats a list in the syntax of Parse.
-func FormatList(words []string) string {
+// formatList formats a list in the syntax of parseFlow.
+func formatList(words []string) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		parts[i] = FormatWord(w)
+		parts[i] = formatWord(w)
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// FormatWord formats a text, in quotes if Parse would read plain text differently.
-func FormatWord(s string) string {
+// formatWord formats a text, in quotes if parseFlow would read plain text differently.
+func formatWord(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
 	})
@@ -146,5 +146,5 @@ func FormatWord(s string) string {
 	return strconv.Quote(s)
 }
 
-// Sorted returns the keys of a map, sorted.
-func Sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// sortedKeys returns the keys of a map, sorted.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,12 +1,12 @@
-package notation
+package grant
 
 import (
 	"strconv"
 	"strings"
 )
 
-// Paste formats a line as an element of a YAML list: in double quotes if plain text would be read differently.
-func Paste(line string) string {
+// Quote formats a line as an element of a YAML list: in double quotes if plain text would be read differently.
+func Quote(line string) string {
 	_, value, _ := strings.Cut(line, ": ")
 	if !strings.Contains(value, ": ") && !strings.Contains(value, " #") && !strings.HasSuffix(value, ":") {
 		return line
@@ -14,8 +14,8 @@ func Paste(line string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `"`
 }
 
-// Unpaste reverses Paste. Other text is unchanged.
-func Unpaste(text string) string {
+// Unquote reverses Quote. Other text is unchanged.
+func Unquote(text string) string {
 	if !strings.HasPrefix(text, `"`) {
 		return text
 	}

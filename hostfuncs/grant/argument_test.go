@@ -1,4 +1,4 @@
-package binding_test
+package grant_test
 
 import (
 	"encoding/json"
@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant/binding"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestValues(t *testing.T) {
+func TestArgumentValues_findsTextNumbersAndBooleans(t *testing.T) {
 	args := json.RawMessage(`{"s":"a\u0062","n":7,"neg":-3,"big":9007199254740993,"frac":1.5,"exp":1e3,"zero":-0,
 		"b":true,"null":null,"o":{"in":"x","deep":{"er":[1,2]}},"list":["a",2,null,{"k":"v"},["no"],false],"objs":[{"k":"1"},{"k":["2","3"]},4],"empty":""}`)
 	for path, want := range map[string]string{
@@ -17,7 +17,7 @@ func TestValues(t *testing.T) {
 		"list": "a,2,false", "list.*": "a,2,false", "objs.*.k": "1,2,3", "empty": "",
 		"big": "-", "frac": "-", "exp": "-", "zero": "-", "null": "-", "o": "-", "nope": "-", "s.x": "-", "s.*": "-", "list.k": "-",
 	} {
-		got := binding.Values(args)(strings.Split(path, "."))
+		got := grant.ArgumentValues(args)(strings.Split(path, "."))
 		text := strings.Join(got, ",")
 		if len(got) == 0 {
 			text = "-"
@@ -28,29 +28,29 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestValues_NoneWhereTwoReadersDiffer(t *testing.T) {
+func TestArgumentValues_noneForAmbiguousKeys(t *testing.T) {
 	for _, args := range []string{"", "null", `"text"`, `[]`, `{"x":"a","x":"b"}`, `{"x":"a","o":{"y":1,"y":2}}`, `{"x":"a","\u0078":"b"}`} {
-		if got := binding.Values(json.RawMessage(args))([]string{"x"}); len(got) != 0 {
+		if got := grant.ArgumentValues(json.RawMessage(args))([]string{"x"}); len(got) != 0 {
 			t.Errorf("%s: %q", args, got)
 		}
 	}
 }
 
-func TestValues_Bounded(t *testing.T) {
+func TestArgumentValues_bounded(t *testing.T) {
 	args := `{"x":["a"` + strings.Repeat(`,"a"`, 5000) + `]}`
-	if got := binding.Values(json.RawMessage(args))([]string{"x"}); len(got) != 1024 {
+	if got := grant.ArgumentValues(json.RawMessage(args))([]string{"x"}); len(got) != 1024 {
 		t.Errorf("%d values", len(got))
 	}
 }
 
-func TestNamed(t *testing.T) {
-	v := binding.Named(map[string]string{"id": "7"})
+func TestNamedValues_joinsPath(t *testing.T) {
+	v := grant.NamedValues(map[string]string{"id": "7"})
 	if got := v([]string{"id"}); !slices.Equal(got, []string{"7"}) || v([]string{"no"}) != nil {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestInSchema(t *testing.T) {
+func TestCheckArgument_findsNamesInSchema(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","$defs":{"name":{"type":"string"},"loop":{"$ref":"#/$defs/loop"}},
 		"properties":{"s":{"type":"string"},"n":{"type":["integer","null"]},"o":{"type":"object","properties":{"in":{"$ref":"#/$defs/name"}}},
 		"list":{"type":"array","items":{"type":"string"}},"objs":{"type":"array","items":{"type":"object","properties":{"k":{"type":"boolean"}}}},
@@ -64,14 +64,14 @@ func TestInSchema(t *testing.T) {
 		"nope": `there is no argument "nope"`, "o.nope": `there is no argument "o.nope"`, "s.*": `there is no argument "s.*"`,
 	} {
 		got := ""
-		if err := binding.InSchema(schema, strings.Split(path, ".")); err != nil {
+		if err := grant.CheckArgument(schema, strings.Split(path, ".")); err != nil {
 			got = err.Error()
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
-	if err := binding.InSchema(nil, []string{"x"}); err == nil {
+	if err := grant.CheckArgument(nil, []string{"x"}); err == nil {
 		t.Error("no schema names an argument")
 	}
 }

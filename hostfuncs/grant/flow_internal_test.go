@@ -1,28 +1,26 @@
-package notation_test
+package grant
 
 import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/sallyport-mcp/sallyport/hostfuncs/notation"
 )
 
-func TestParse(t *testing.T) {
-	n, rest, err := notation.Parse(`{a: b c, "d: e": [x, "y, z", {k: 1}], f: {}} tail`, 7)
-	want := notation.Node{Line: 7, Kind: notation.Map, Nodes: []notation.Node{
+func TestParseFlow_nestedMapsAndLists(t *testing.T) {
+	n, rest, err := parseFlow(`{a: b c, "d: e": [x, "y, z", {k: 1}], f: {}} tail`, 7)
+	want := Node{Line: 7, Kind: Map, Nodes: []Node{
 		{Line: 7, Key: "a", Value: "b c"},
-		{Line: 7, Key: "d: e", Kind: notation.List, Nodes: []notation.Node{
-			{Line: 7, Value: "x"}, {Line: 7, Value: "y, z"}, {Line: 7, Kind: notation.Map, Nodes: []notation.Node{{Line: 7, Key: "k", Value: "1"}}},
+		{Line: 7, Key: "d: e", Kind: List, Nodes: []Node{
+			{Line: 7, Value: "x"}, {Line: 7, Value: "y, z"}, {Line: 7, Kind: Map, Nodes: []Node{{Line: 7, Key: "k", Value: "1"}}},
 		}},
-		{Line: 7, Key: "f", Kind: notation.Map},
+		{Line: 7, Key: "f", Kind: Map},
 	}}
 	if err != nil || rest != "tail" || !reflect.DeepEqual(n, want) {
-		t.Errorf("%+v, %q, %v", n, rest, err)
+		t.Errorf("got %+v, rest %q, %v; want %+v", n, rest, err, want)
 	}
 }
 
-func TestParse_Errors(t *testing.T) {
+func TestParseFlow_namesLineOfError(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a}":                      "line 3: options are written {name: value, name: value}",
 		"{a: 1, a: 2}":             `line 3: "a" is there twice`,
@@ -32,14 +30,14 @@ func TestParse_Errors(t *testing.T) {
 		"[a}b]":                    `line 3: ']' is missing at "}b]"`,
 		strings.Repeat("[", 1<<16): "line 3: braces nest deeper than 8",
 	} {
-		if _, _, err := notation.Parse(text, 3); err == nil || err.Error() != want {
-			t.Errorf("%.20s: %v, want %s", text, err, want)
+		if _, _, err := parseFlow(text, 3); err == nil || err.Error() != want {
+			t.Errorf("%.20s: got error %v, want %s", text, err, want)
 		}
 	}
 }
 
 // Formatted text parses to the same value.
-func FuzzFormat(f *testing.F) {
+func FuzzFlow(f *testing.F) {
 	f.Add("name", "value", "a, b")
 	f.Add("", `"`, "{}")
 	f.Add("a: b", "\x00", "\u2028 #")
@@ -49,21 +47,21 @@ func FuzzFormat(f *testing.F) {
 				return
 			}
 		}
-		n, rest, err := notation.Parse(notation.FormatMap(map[string]string{key: value}), 1)
+		n, rest, err := parseFlow(formatMap(map[string]string{key: value}), 1)
 		if err != nil || rest != "" || len(n.Nodes) != 1 || n.Nodes[0].Key != key || n.Nodes[0].Value != value {
 			t.Errorf("%q: %q is %+v, %q, %v", key, value, n, rest, err)
 		}
-		n, rest, err = notation.Parse(notation.FormatList([]string{value, other}), 1)
+		n, rest, err = parseFlow(formatList([]string{value, other}), 1)
 		if err != nil || rest != "" || len(n.Nodes) != 2 || n.Nodes[0].Value != value || n.Nodes[1].Value != other {
 			t.Errorf("%q, %q is %+v, %q, %v", value, other, n, rest, err)
 		}
 	})
 }
 
-func TestError(t *testing.T) {
-	for want, e := range map[string]notation.Error{"wrong": {Message: "wrong"}, "line 2: wrong": {Line: 2, Message: "wrong"}, "f:2: wrong": {File: "f", Line: 2, Message: "wrong"}} {
+func TestParseError_namesFileAndLine(t *testing.T) {
+	for want, e := range map[string]ParseError{"wrong": {Message: "wrong"}, "line 2: wrong": {Line: 2, Message: "wrong"}, "f:2: wrong": {File: "f", Line: 2, Message: "wrong"}} {
 		if e.Error() != want {
-			t.Errorf("%s, want %s", e.Error(), want)
+			t.Errorf("got %s, want %s", e.Error(), want)
 		}
 	}
 }

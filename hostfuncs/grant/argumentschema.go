@@ -1,4 +1,4 @@
-package binding
+package grant
 
 import (
 	"encoding/json"
@@ -9,13 +9,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// maxSteps bounds the schemas that one lookup visits: references may be cyclic.
-const maxSteps = 1000
+// maxSchemas bounds the schemas that one lookup visits: references may be cyclic.
+const maxSchemas = 1000
 
-// InSchema returns nil if the argument at path may have a value that a grant binds. The error says that the tool's
+// CheckArgument returns nil if the argument at path may have a value that a grant binds. The error says that the tool's
 // input schema does not name the argument, or allows only types without values, such as objects.
-func InSchema(schema json.RawMessage, path []string) error {
-	s := search{root: schema, left: maxSteps}
+func CheckArgument(schema json.RawMessage, path []string) error {
+	s := schemaSearch{root: schema, left: maxSchemas}
 	named, fits := s.look(schema, path)
 	name := strings.Join(path, ".")
 	switch {
@@ -27,14 +27,14 @@ func InSchema(schema json.RawMessage, path []string) error {
 	return fmt.Errorf("there is no argument %q", name)
 }
 
-// search is one lookup.
-type search struct {
+// schemaSearch is one lookup.
+type schemaSearch struct {
 	root json.RawMessage
 	left int // schemas left to visit
 }
 
 // look reports whether the schema names the argument at path, and whether it may have a value.
-func (s *search) look(schema json.RawMessage, path []string) (named, fits bool) {
+func (s *schemaSearch) look(schema json.RawMessage, path []string) (named, fits bool) {
 	if s.left--; s.left < 0 || len(schema) == 0 || schema[0] != '{' {
 		return len(path) == 0, len(path) == 0 && string(schema) == "true"
 	}
@@ -46,7 +46,7 @@ func (s *search) look(schema json.RawMessage, path []string) (named, fits bool) 
 		named, fits = named || n, fits || f
 	}
 	step := jsonraw.Get(schema, "properties", path[0])
-	if path[0] == each {
+	if path[0] == everyElement {
 		step = jsonraw.Get(schema, "items")
 	}
 	if jsonraw.IsNull(step) {
@@ -57,7 +57,7 @@ func (s *search) look(schema json.RawMessage, path []string) (named, fits bool) 
 }
 
 // branches returns the subschemas that apply to the same value.
-func (s *search) branches(schema json.RawMessage) []json.RawMessage {
+func (s *schemaSearch) branches(schema json.RawMessage) []json.RawMessage {
 	var all []json.RawMessage
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		if list, err := jsonraw.Elements(jsonraw.Get(schema, key)); err == nil {
@@ -83,18 +83,18 @@ func (s *search) branches(schema json.RawMessage) []json.RawMessage {
 }
 
 // mayFill reports whether a value of the schema can be text, a whole number, a boolean, or a list of them.
-func (s *search) mayFill(schema json.RawMessage) bool {
-	types := typesOf(schema)
+func (s *schemaSearch) mayFill(schema json.RawMessage) bool {
+	types := schemaTypes(schema)
 	if slices.Contains(types, "array") {
 		items := jsonraw.Get(schema, "items")
 		if jsonraw.IsNull(items) || items[0] != '{' {
 			return true
 		}
-		itemTypes := typesOf(items)
-		return len(itemTypes) == 0 || slices.ContainsFunc(itemTypes, plain)
+		itemTypes := schemaTypes(items)
+		return len(itemTypes) == 0 || slices.ContainsFunc(itemTypes, bindableType)
 	}
 	if len(types) > 0 {
-		return slices.ContainsFunc(types, plain)
+		return slices.ContainsFunc(types, bindableType)
 	}
 	branches := s.branches(schema)
 	if len(branches) == 0 {
@@ -103,12 +103,12 @@ func (s *search) mayFill(schema json.RawMessage) bool {
 	return slices.ContainsFunc(branches, func(b json.RawMessage) bool { _, fits := s.look(b, nil); return fits })
 }
 
-func plain(kind string) bool {
+func bindableType(kind string) bool {
 	return kind == "string" || kind == "integer" || kind == "boolean" || kind == "number"
 }
 
-// typesOf returns the types that a schema names. Empty allows any type.
-func typesOf(schema json.RawMessage) []string {
+// schemaTypes returns the types that a schema names. Empty allows any type.
+func schemaTypes(schema json.RawMessage) []string {
 	raw := jsonraw.Get(schema, "type")
 	if one, ok := jsonraw.String(raw); ok {
 		return []string{one}
