@@ -13,7 +13,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -82,7 +81,7 @@ func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string)
 
 // confirm asks a yes-or-no question at the terminal.
 func confirm(ctx context.Context, text, question string) (bool, error) {
-	t, err := terminal.Open()
+	t, err := ui.OpenTerminal()
 	if err != nil {
 		return false, ui.Hint(err, "a person answers this, at a terminal: nothing else that starts this command can")
 	}

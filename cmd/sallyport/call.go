@@ -13,7 +13,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -108,7 +107,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	defer server.Close(ctx)
 	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
 	defer conn.Close()
-	person, nobody := terminal.Open()
+	person, nobody := ui.OpenTerminal()
 	if nobody == nil {
 		defer person.Close()
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -24,7 +23,7 @@ type answers struct {
 }
 
 // askPerson asks the questions of an input_required result; asked is false for a final result.
-func askPerson(ctx context.Context, person *terminal.Terminal, result json.RawMessage) (a answers, asked bool, err error) {
+func askPerson(ctx context.Context, person *ui.Terminal, result json.RawMessage) (a answers, asked bool, err error) {
 	if kind, _ := jsonraw.String(jsonraw.Get(result, "resultType")); kind != "input_required" {
 		return a, false, nil
 	}
@@ -57,7 +56,7 @@ func withAnswers(params json.RawMessage, a answers) json.RawMessage {
 }
 
 // atTerminal shows a form and reads its fields. A no is decline, the end of input cancel.
-func atTerminal(ctx context.Context, person *terminal.Terminal, f elicit.Form) (json.RawMessage, error) {
+func atTerminal(ctx context.Context, person *ui.Terminal, f elicit.Form) (json.RawMessage, error) {
 	text := "the plugin asks you, in its own words:\n" + strings.Join(formLines(f), "\n")
 	for {
 		yes, err := person.Confirm(ctx, text, "answer it?")
@@ -84,7 +83,7 @@ func atTerminal(ctx context.Context, person *terminal.Terminal, f elicit.Form) (
 
 // typedValues reads one line per field, and for a list lines up to an empty one. A field left empty has the form's
 // default.
-func typedValues(ctx context.Context, person *terminal.Terminal, fields []elicit.Field) (values []elicit.Value, err error) {
+func typedValues(ctx context.Context, person *ui.Terminal, fields []elicit.Field) (values []elicit.Value, err error) {
 	for _, field := range fields {
 		prompt := ui.Line(field.Name) + "= "
 		for {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
 // A tool called at a terminal may ask in several rounds. A no is a decline; without a terminal the call fails,

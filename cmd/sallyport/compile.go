@@ -16,11 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -28,14 +27,14 @@ import (
 // newCompileModule is the hidden command that package compiler runs as a child process.
 func newCompileModule(std stdio) *cobra.Command {
 	return &cobra.Command{
-		Use:    compiler.Command + " CACHE",
+		Use:    host.CompileCommand + " CACHE",
 		Short:  "compile the module on standard input",
 		Hidden: true,
 		Args:   words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			fine, err := compiler.Module(c.Context(), args[0], std.in, std.out)
+			fine, err := host.CompileModule(c.Context(), args[0], std.in, std.out)
 			if !fine && err == nil {
-				return exitCode(compiler.Refused)
+				return exitCode(host.CompileRefused)
 			}
 			return err
 		},
@@ -69,12 +68,12 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	if len(files) == 0 {
 		return printEmpty(std.out, s.Text("dir"))
 	}
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: s.CompiledFolder(),
-		Compiler: compiler.Elsewhere(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has its own line of output
+		Compiler: host.CompileInChild(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has its own line of output
 		Host:     host.Functions(),
 	})
 	if err != nil {

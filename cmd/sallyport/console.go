@@ -14,9 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 )
 
 func newConsole(std stdio) *cobra.Command {
@@ -65,7 +64,7 @@ func openConsole(ctx context.Context, s *settings.Settings, std stdio, browse bo
 
 // showAddress prints the address on the terminal.
 func showAddress(at string) error {
-	t, err := terminal.Open()
+	t, err := ui.OpenTerminal()
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func browser() []string {
 func openInBrowser(ctx context.Context, s *settings.Settings, at string) error {
 	file := filepath.Join(s.Text("state"), "console.html")
 	page := "<!doctype html><meta charset=\"utf-8\"><title>Sallyport</title><script>location.replace(\"" + at + "\")</script>\n"
-	if _, err := textfile.Change(file, func([]byte) ([]byte, error) { return []byte(page), nil }, textfile.Options{Fleeting: true}); err != nil {
+	if _, err := userfile.Change(file, func([]byte) ([]byte, error) { return []byte(page), nil }, userfile.Options{Fleeting: true}); err != nil {
 		return err
 	}
 	command := append(browser(), file)

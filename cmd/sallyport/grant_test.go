@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
 // commandOf returns the command printed in a denial.

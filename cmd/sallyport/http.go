@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
@@ -137,7 +137,7 @@ func namedTokens(s *settings.Settings) (*auth.Tokens, error) {
 
 // localToken returns the token of programs on this machine, and creates it on first use.
 func localToken(s *settings.Settings) (string, error) {
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return "", err
 	}
 	token, _, err := auth.Local(s.LocalTokenFile())

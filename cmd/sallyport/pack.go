@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -66,7 +66,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := textfile.Replace(file, packed); err != nil {
+	if err := userfile.Replace(file, packed); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "packed %s: %s, %s, %s\n", ui.Line(file),

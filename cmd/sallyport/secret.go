@@ -9,10 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
 
@@ -84,7 +83,7 @@ func withSecrets(do func(ctx context.Context, s *settings.Settings, kept secret.
 		if err != nil {
 			return err
 		}
-		if err := ownerdir.Folder(s.Text("state")); err != nil {
+		if err := userfile.MakeFolder(s.Text("state")); err != nil {
 			return err
 		}
 		gates := host.Gates(s)
@@ -98,7 +97,7 @@ func typedSecret(ctx context.Context, name string) (string, error) {
 	if !secret.ValidName(name) {
 		return "", fmt.Errorf("%q is no name of a secret: write letters, digits, _ . and -", name)
 	}
-	t, err := terminal.Open()
+	t, err := ui.OpenTerminal()
 	if err != nil {
 		return "", ui.Hint(err, "a person types this, at a terminal: nothing else that starts this command can")
 	}

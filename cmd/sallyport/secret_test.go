@@ -15,7 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
 // withoutKeyring makes the keyring of this machine unavailable to a command.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 )
@@ -28,7 +28,7 @@ func newSecretList(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := ownerdir.Folder(s.Text("state")); err != nil {
+			if err := userfile.MakeFolder(s.Text("state")); err != nil {
 				return err
 			}
 			gates := host.Gates(s)

@@ -16,9 +16,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/statekeys"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
@@ -97,7 +96,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(end.left(), h.Close)) }()
-	leave, err := h.Console(std.err, terminal.Is(os.Stderr))
+	leave, err := h.Console(std.err, ui.IsTerminal(os.Stderr))
 	if err != nil {
 		return err
 	}
@@ -155,11 +154,11 @@ func siteOf(dir string) string {
 }
 
 // stateKeys returns the keys that seal continuations: those of the configured file, or else the host's own.
-func stateKeys(s *settings.Settings) (*statekeys.File, error) {
+func stateKeys(s *settings.Settings) (*userfile.KeyFile, error) {
 	if file := s.Text("state_keys"); file != "" {
-		return statekeys.Shared(file)
+		return userfile.SharedKeys(file)
 	}
-	return statekeys.Own(s.OwnKeysFile())
+	return userfile.OwnKeys(s.OwnKeysFile())
 }
 
 // ending is the deadline shared by all components that stop together.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
@@ -21,7 +21,7 @@ func newToken(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := ownerdir.Folder(s.Text("state")); err != nil {
+			if err := userfile.MakeFolder(s.Text("state")); err != nil {
 				return err
 			}
 			token, err := auth.Add(s.TokensFile(), args[0])

@@ -14,10 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
@@ -88,7 +87,7 @@ func (t *seat) sit() error {
 	t.page = page
 	raw, err := json.Marshal(whereabouts{URL: t.url})
 	if err == nil {
-		_, err = textfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{Fleeting: true})
+		_, err = userfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
 	}
 	return err
 }
@@ -118,7 +117,7 @@ func lastPort(s *settings.Settings) string {
 }
 
 func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
-	raw, err := textfile.Read(s.ConsoleFile())
+	raw, err := userfile.Read(s.ConsoleFile())
 	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &w)
 	}
@@ -226,7 +225,7 @@ func ConsoleCommand(s *settings.Settings) string {
 // FindConsole returns the console's address with its token. If no other process serves the console, this one does until
 // stop is called, and serving is true.
 func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving bool, stop func(), err error) {
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return "", false, nil, err
 	}
 	kept := store.New(store.Options{Dir: s.Text("state")})

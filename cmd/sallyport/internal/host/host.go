@@ -19,10 +19,9 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/compiler"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
@@ -63,12 +62,12 @@ type Host struct {
 // Open starts the engine and the gates, and loads the plugins. The caller must call Close.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	s, log := o.Settings, o.Logger
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: s.CompiledFolder(),
-		Compiler: compiler.Elsewhere(s.CompiledFolder(), log),
+		Compiler: CompileInChild(s.CompiledFolder(), log),
 		Host:     Functions(),
 		Logger:   log,
 		Kept:     uint64(s.Bytes("limits.kept")),

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
@@ -265,7 +265,7 @@ func (h *house) Grant(host, plugin, line, seen string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Write(); errors.Is(err, textfile.ErrMeanwhile) {
+	if err := a.Write(); errors.Is(err, userfile.ErrMeanwhile) {
 		return console.ErrChanged
 	} else if err != nil {
 		return err

@@ -3,15 +3,15 @@ package host
 import (
 	"errors"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 // OpenLock opens the lock file of these settings. It creates the state folder.
 func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	o.File, o.Keep = s.LockFile(), s.ApprovedFolder()

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -90,7 +90,7 @@ func (p *present) refresh() error {
 	if err != nil {
 		return err
 	}
-	_, err = textfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, textfile.Options{Fleeting: true})
+	_, err = userfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
 	if err == nil {
 		p.wrote, p.version = raw, version
 	}

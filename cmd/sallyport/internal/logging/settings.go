@@ -4,13 +4,13 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 )
 
 // OpenFor opens the log file of the settings; lines also go to w. It creates the state folder.
 func OpenFor(s *settings.Settings, w io.Writer) (*File, error) {
-	if err := ownerdir.Folder(s.Text("state")); err != nil {
+	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
 	return Open(s.LogFile(), w)

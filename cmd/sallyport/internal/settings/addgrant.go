@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
@@ -43,7 +43,7 @@ func Add(file, plugin, line string) (*Addition, error) {
 	if a.File == "" {
 		return nil, errors.New("there is no configuration folder: name a file with --config")
 	}
-	if a.before, err = textfile.Read(a.File); err != nil {
+	if a.before, err = userfile.Read(a.File); err != nil {
 		return nil, err
 	}
 	old, err := allowedIn(a.before, plugin)
@@ -60,14 +60,14 @@ func Add(file, plugin, line string) (*Addition, error) {
 	return a, nil
 }
 
-// Write changes the file. It returns textfile.ErrMeanwhile if the file changed since Add.
+// Write changes the file. It returns userfile.ErrMeanwhile if the file changed since Add.
 func (a *Addition) Write() error {
-	_, err := textfile.Change(a.File, func(old []byte) ([]byte, error) {
+	_, err := userfile.Change(a.File, func(old []byte) ([]byte, error) {
 		if !bytes.Equal(old, a.before) {
-			return nil, textfile.ErrMeanwhile
+			return nil, userfile.ErrMeanwhile
 		}
 		return a.after, nil
-	}, textfile.Options{})
+	}, userfile.Options{})
 	if err != nil {
 		err = fmt.Errorf("%s: %w", a.File, err)
 	}

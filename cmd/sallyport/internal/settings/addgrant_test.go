@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 )
 
 const newLine = "fs: read ~/notes/todo.txt"
@@ -148,7 +148,7 @@ func TestAdd_meanwhile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("ask: off\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Write(); !errors.Is(err, textfile.ErrMeanwhile) {
+	if err := a.Write(); !errors.Is(err, userfile.ErrMeanwhile) {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != "ask: off\n" {

@@ -1,10 +1,17 @@
-// Package ui formats text for people: errors with a hint, numbers with their nouns, and escaped untrusted text.
+// Package ui speaks with the operator: it formats errors with a hint, numbers with their nouns and escaped untrusted
+// text, and prompts on the controlling terminal of this process.
 //
 //	sallyport: unknown command "lits"
 //	hint: did you mean sallyport list?
 //
 // Text of plugins, files and clients reaches a terminal and the log. It must not move the cursor, change the direction
 // of writing or begin a line that looks like the program's own.
+//
+// Decisions about grants are never read from standard input, a flag or a variable: those are chosen by the process that
+// starts this one, which may be a model's shell tool.
+//
+//	standard input ──✕
+//	/dev/tty, CONIN$ ──▶ Terminal.Confirm ──▶ yes or no
 package ui
 
 import (

@@ -1,25 +1,25 @@
-package compiler
+package host
 
 import "os"
 
 // start is this program's file at process start.
-var start = fileOf(os.Executable())
+var startedFrom = executableOf(os.Executable())
 
 // file is a file name and the file's state; info is nil if unknown.
-type file struct {
+type executable struct {
 	name string
 	info os.FileInfo
 }
 
-func fileOf(name string, err error) file {
+func executableOf(name string, err error) executable {
 	if err != nil {
-		return file{}
+		return executable{}
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return file{}
+		return executable{}
 	}
-	return file{name, info}
+	return executable{name, info}
 }
 
 // program returns a path that runs this same program again, false if none is certain. Its name may denote a different
@@ -30,11 +30,11 @@ func program() (path string, same bool) {
 			return running, true
 		}
 	}
-	return start.name, start.same()
+	return startedFrom.name, startedFrom.same()
 }
 
 // same reports whether the file is unchanged.
-func (f file) same() bool {
+func (f executable) same() bool {
 	now, err := os.Stat(f.name)
 	return err == nil && f.info != nil && os.SameFile(f.info, now) && now.Size() == f.info.Size() && now.ModTime().Equal(f.info.ModTime())
 }

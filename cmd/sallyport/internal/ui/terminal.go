@@ -1,18 +1,4 @@
-// Package terminal prompts the operator on the controlling terminal of this process.
-//
-// Decisions about grants are never read from standard input, a flag or a variable: those are chosen by the process that
-// starts this one, which may be a model's shell tool.
-//
-//	standard input ──✕
-//	/dev/tty, CONIN$ ──▶ Confirm ──▶ yes or no
-//
-// Open returns ErrNone in a process without a controlling terminal:
-//
-//	t, err := terminal.Open()
-//	if errors.Is(err, terminal.ErrNone) { … }
-//	defer t.Close()
-//	yes, err := t.Confirm(ctx, "plugin weather wants …", "allow it?")
-package terminal
+package ui
 
 import (
 	"bufio"
@@ -26,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrNone is returned when there is no usable controlling terminal.
-var ErrNone = errors.New("there is no terminal to ask at")
+// ErrNoTerminal is returned when there is no usable controlling terminal.
+var ErrNoTerminal = errors.New("there is no terminal to ask at")
 
 // maxLine is the limit of a typed line in bytes, the same as that of common terminals.
 const maxLine = 4096
@@ -37,17 +23,18 @@ type Terminal struct {
 	in, out *os.File
 }
 
-// Open opens the controlling terminal, independent of standard input and output. Without one it returns ErrNone.
-func Open() (*Terminal, error) {
+// OpenTerminal opens the controlling terminal, independent of standard input and output. Without one it returns
+// ErrNoTerminal.
+func OpenTerminal() (*Terminal, error) {
 	in, out, err := open()
 	if err != nil {
-		return nil, ErrNone // the system's error differs by platform
+		return nil, ErrNoTerminal // the system's error differs by platform
 	}
 	return &Terminal{in: in, out: out}, nil
 }
 
-// Is reports whether a file is a terminal.
-func Is(f *os.File) (is bool) {
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(f *os.File) (is bool) {
 	conn, err := f.SyscallConn() // Fd would set the file to blocking mode
 	if err == nil {
 		err = conn.Control(func(fd uintptr) { is = term.IsTerminal(int(fd)) })
@@ -69,7 +56,7 @@ func (t *Terminal) Close() error {
 // if it is done first.
 func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, error) {
 	if err := t.flush(); err != nil {
-		return false, ErrNone
+		return false, ErrNoTerminal
 	}
 	line, err := t.Line(ctx, strings.TrimRight(text, "\n")+"\n\n"+question+" [y/N] ")
 	if errors.Is(err, io.EOF) { // end of input, or a line over maxLine
@@ -82,7 +69,7 @@ func (t *Terminal) Confirm(ctx context.Context, text, question string) (bool, er
 // exceeds maxLine, and the error of ctx if it is done first.
 func (t *Terminal) Line(ctx context.Context, prompt string) (string, error) {
 	if _, err := fmt.Fprint(t.out, prompt); err != nil {
-		return "", ErrNone
+		return "", ErrNoTerminal
 	}
 	type read struct {
 		line string
@@ -111,14 +98,14 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 	fd := int(t.in.Fd())
 	before, err := term.MakeRaw(fd) // no echo from here on, including input typed before the prompt
 	if err != nil {
-		return "", ErrNone
+		return "", ErrNoTerminal
 	}
 	defer func() { _ = term.Restore(fd, before) }() // the terminal still exists
 	if err := t.flush(); err != nil {
-		return "", ErrNone
+		return "", ErrNoTerminal
 	}
 	if _, err := fmt.Fprint(t.out, prompt); err != nil {
-		return "", ErrNone
+		return "", ErrNoTerminal
 	}
 	type read struct {
 		line []byte

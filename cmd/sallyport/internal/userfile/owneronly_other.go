@@ -1,6 +1,6 @@
 //go:build !unix
 
-package ownerdir
+package userfile
 
 import "io/fs"
 

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package terminal
+package ui
 
 import "golang.org/x/sys/unix"
 

@@ -1,5 +1,4 @@
-// Package ownerdir creates folders that only their owner can enter, and checks that files are owner-only.
-package ownerdir
+package userfile
 
 import (
 	"fmt"
@@ -8,9 +7,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
-// Folder creates an owner-only folder. An existing one must belong to this user and must not be writable by others, who
-// could replace the token or redirect the log with a link.
-func Folder(path string) error {
+// MakeFolder creates an owner-only folder. An existing one must belong to this user and must not be writable by others, who
+// who could replace the token or redirect the log with a link.
+func MakeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return ui.Hint(err, "name a folder of your own with --state FOLDER")
 	}

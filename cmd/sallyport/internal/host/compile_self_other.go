@@ -1,6 +1,6 @@
 //go:build !linux
 
-package compiler
+package host
 
 // running is empty: this system gives no path to the running executable besides its name.
 const running = ""

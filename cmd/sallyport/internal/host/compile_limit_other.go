@@ -1,6 +1,6 @@
 //go:build !unix || freebsd || dragonfly
 
-package compiler
+package host
 
 // limitProcess does nothing on this system: the deadline of the parent bounds this process.
 func limitProcess() {}

@@ -1,6 +1,4 @@
-// Package compiler compiles modules in a child process with limits, since the compiler may take any time and memory, or
-// crash.
-package compiler
+package host
 
 import (
 	"bytes"
@@ -37,16 +35,17 @@ func sayIfLong(log *slog.Logger, after time.Duration) (ended func() bool) {
 	}).Stop
 }
 
-// Command is the subcommand of this program that calls Module. Its argument is the folder of compiled modules.
-const Command = "compile-module"
+// CompileCommand is the subcommand of this program that calls CompileModule. Its argument is the folder of compiled
+// modules.
+const CompileCommand = "compile-module"
 
-// Refused is the exit code of Command for an invalid module, with the reason on standard output. A crash exits with 2
-// and a trace for the log.
-const Refused = 65
+// CompileRefused is the exit code of CompileCommand for an invalid module, with the reason on standard output. A crash
+// exits with 2 and a trace for the log.
+const CompileRefused = 65
 
-// Elsewhere returns a function that compiles modules into a folder in a child process of this program: see
+// CompileInChild returns a function that compiles modules into a folder in a child process of this program: see
 // runtime.EngineOptions.Compiler. If this program cannot be started again, the function compiles in this process.
-func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) error {
+func CompileInChild(cache string, log *slog.Logger) func(context.Context, []byte) error {
 	return func(ctx context.Context, wasm []byte) error {
 		defer sayIfLong(log, longCompile)()
 		self, same := program()
@@ -55,7 +54,7 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, self, Command, cache)
+		cmd := exec.CommandContext(ctx, self, CompileCommand, cache)
 		cmd.Args[0] = os.Args[0] // the name it was started by, since self may be a path in /proc
 		var reason, trace complaint
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &reason, &trace
@@ -70,7 +69,7 @@ func Elsewhere(cache string, log *slog.Logger) func(context.Context, []byte) err
 			// The system does not run this program as a child, as under some emulators. The checks of the module before
 			// compilation still bound the work.
 			return runtime.Precompile(ctx, cache, wasm)
-		case exit.ExitCode() == Refused:
+		case exit.ExitCode() == CompileRefused:
 			return errors.New(reason.String())
 		}
 		log.Error("the compiler failed", "exit", exit.String(), "said", trace.String())
@@ -86,9 +85,9 @@ func (t *complaint) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Module compiles the module read from in, with limits on this process: it is the body of Command. It reports whether
-// the module is valid; if not, the reason is on out, and the process must exit with Refused.
-func Module(ctx context.Context, cache string, in io.Reader, out io.Writer) (fine bool, err error) {
+// CompileModule compiles the module read from in, with limits on this process: it is the body of CompileCommand. It
+// reports whether the module is valid; if not, the reason is on out, and the process must exit with CompileRefused.
+func CompileModule(ctx context.Context, cache string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	wasm, err := io.ReadAll(io.LimitReader(in, maxPrepared))
 	if err != nil {

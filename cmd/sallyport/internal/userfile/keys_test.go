@@ -1,4 +1,4 @@
-package statekeys
+package userfile
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
@@ -23,7 +22,7 @@ func TestOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(path); ownerdir.OpenToOthers(info.Mode()) {
+	if info, _ := os.Stat(path); OpenToOthers(info.Mode()) {
 		t.Errorf("mode %v", info.Mode())
 	}
 	own(t, path) // unchanged
@@ -53,9 +52,9 @@ func TestOwn_empty(t *testing.T) {
 	}
 }
 
-func own(t *testing.T, path string) *File {
+func own(t *testing.T, path string) *KeyFile {
 	t.Helper()
-	f, err := Own(path)
+	f, err := OwnKeys(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +75,12 @@ func TestOwn_startedTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	own(t, path)
 	age(t, path)
-	files := make([]*File, 50)
+	files := make([]*KeyFile, 50)
 	var work sync.WaitGroup
 	for i := range files {
 		work.Go(func() {
 			var err error
-			if files[i], err = Own(path); err != nil {
+			if files[i], err = OwnKeys(path); err != nil {
 				t.Error(err)
 			}
 		})
@@ -133,13 +132,13 @@ func TestRead(t *testing.T) {
 		"":                                       "0 keys: give 1 to 16",
 		"short":                                  "line 1 is not base64",
 		"c2hvcnQ=":                               "key 1 has 5 bytes: a key has 32 at least",
-		strings.Repeat("#", maxFile+1):           "is longer than 16384 bytes",
+		strings.Repeat("#", maxKeyFile+1):        "is longer than 16384 bytes",
 	} {
 		file := filepath.Join(t.TempDir(), "keys")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Shared(file)
+		_, err := SharedKeys(file)
 		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
@@ -148,7 +147,7 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(file, []byte(good), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Shared(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
+	if _, err := SharedKeys(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
 		t.Error("a file that others can read is taken")
 	}
 }

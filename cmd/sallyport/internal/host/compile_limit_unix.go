@@ -1,6 +1,6 @@
 //go:build unix && !freebsd && !dragonfly
 
-package compiler
+package host
 
 import "syscall"
 

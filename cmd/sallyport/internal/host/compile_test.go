@@ -1,4 +1,4 @@
-package compiler
+package host
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const replaced = "SALLYPORT_TEST_REPLACED"
 
 func TestMain(m *testing.M) {
 	switch {
-	case len(os.Args) == 3 && os.Args[1] == Command:
+	case len(os.Args) == 3 && os.Args[1] == CompileCommand:
 		compileOrPlay()
 		os.Exit(0)
 	case os.Getenv(replaced) != "":
@@ -40,7 +40,7 @@ func compileOrPlay() {
 	case "fine":
 	case "refuse":
 		fmt.Print("the module is not fine")
-		os.Exit(Refused)
+		os.Exit(CompileRefused)
 	case "panic":
 		panic("secret/path/of/the/host")
 	case "words":
@@ -51,9 +51,9 @@ func compileOrPlay() {
 		_ = p.Kill()
 		select {}
 	default:
-		fine, err := Module(context.Background(), os.Args[2], strings.NewReader(string(script)), os.Stdout)
+		fine, err := CompileModule(context.Background(), os.Args[2], strings.NewReader(string(script)), os.Stdout)
 		if !fine && err == nil {
-			os.Exit(Refused)
+			os.Exit(CompileRefused)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func compileReplaced(dir string) error {
 	if err := errors.Join(err, os.Rename(other, self)); err != nil {
 		return err
 	}
-	return Elsewhere(filepath.Join(dir, "cache"), slog.New(slog.DiscardHandler))(context.Background(), []byte("\x00asm\x01\x00\x00\x00"))
+	return CompileInChild(filepath.Join(dir, "cache"), slog.New(slog.DiscardHandler))(context.Background(), []byte("\x00asm\x01\x00\x00\x00"))
 }
 
 // A file that replaced this program's is not run: it may come from a plugin or an update.
@@ -111,7 +111,7 @@ func TestFile_Same(t *testing.T) {
 		}
 	}
 	write("one")
-	f := fileOf(name, nil)
+	f := executableOf(name, nil)
 	if !f.same() {
 		t.Error("it is not the same at once")
 	}
@@ -119,7 +119,7 @@ func TestFile_Same(t *testing.T) {
 	if f.same() {
 		t.Error("another file is the same")
 	}
-	if os.Remove(name); f.same() || fileOf(name, nil).same() || fileOf(name, os.ErrNotExist).same() {
+	if os.Remove(name); f.same() || executableOf(name, nil).same() || executableOf(name, os.ErrNotExist).same() {
 		t.Error("no file is the same")
 	}
 }
@@ -182,7 +182,7 @@ func TestElsewhere(t *testing.T) {
 		"\x00asm\x01\x00\x00\x00\x01\x01": {"compile: section type: get size of vector: EOF", ""},
 	} {
 		out := &lines{first: make(chan struct{})}
-		err := Elsewhere(t.TempDir(), slog.New(slog.NewTextHandler(out, nil)))(context.Background(), []byte(script))
+		err := CompileInChild(t.TempDir(), slog.New(slog.NewTextHandler(out, nil)))(context.Background(), []byte(script))
 		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
 			t.Errorf("%q: %v, want %s", script, err, c.want)
 		}

@@ -1,4 +1,4 @@
-package ownerdir
+package userfile
 
 import (
 	"os"
@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestFolder(t *testing.T) {
+func TestMakeFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")
 	}
 	dir := filepath.Join(t.TempDir(), "state")
 	for range 2 { // created, then existing
-		if err := Folder(dir); err != nil {
+		if err := MakeFolder(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -24,7 +24,7 @@ func TestFolder(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := Folder(dir); err == nil || !strings.Contains(err.Error(), "others can write to it (mode 0777)") {
+	if err := MakeFolder(dir); err == nil || !strings.Contains(err.Error(), "others can write to it (mode 0777)") {
 		t.Errorf("%v", err)
 	}
 }

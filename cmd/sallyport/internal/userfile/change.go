@@ -1,7 +1,10 @@
-// Package textfile replaces files of the user or of other programs atomically, and detects concurrent changes.
+// Package userfile replaces files of this user atomically, creates owner-only folders, and reads and rotates the key
+// files that seal continuations.
 //
-//	_, err := textfile.Change(file, edit, textfile.Options{Backup: true})
-package textfile
+//	_, err := userfile.Change(file, edit, userfile.Options{Backup: true})
+//
+// Change detects that another program changed the file between its read and its write.
+package userfile
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package terminal_test
+package ui_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/terminal/terminaltest"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
 // asAsker is the variable that makes the test binary a program with one question.
@@ -23,9 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asAsker) == "" {
 		os.Exit(m.Run())
 	}
-	t, err := terminal.Open()
+	t, err := ui.OpenTerminal()
 	if err != nil {
-		fmt.Println(err, errors.Is(err, terminal.ErrNone))
+		fmt.Println(err, errors.Is(err, ui.ErrNoTerminal))
 		os.Exit(0)
 	}
 	defer t.Close()
@@ -75,7 +75,7 @@ func TestConfirm_typedTooEarly(t *testing.T) {
 	}
 }
 
-// Open fails in a process without a controlling terminal, independent of its standard input.
+// OpenTerminal fails in a process without a controlling terminal, independent of its standard input.
 func TestOpen_none(t *testing.T) {
 	var out strings.Builder
 	cmd := asker(t, &out)

@@ -1,5 +1,4 @@
-// Package statekeys reads and rotates the key files that seal continuations. A file has one base64 key per line.
-package statekeys
+package userfile
 
 import (
 	"bytes"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ownerdir"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/textfile"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
@@ -20,7 +17,7 @@ import (
 
 const (
 	// maxFile is the limit of a key file in bytes, enough for sixteen keys with comments.
-	maxFile = 16 << 10
+	maxKeyFile = 16 << 10
 	// ownAge is the age at which a host's own key is rotated. The previous key stays valid for unsealing as long again.
 	ownAge = 30 * 24 * time.Hour
 )
@@ -28,37 +25,37 @@ const (
 // followEvery is the interval at which a running host checks the file.
 const followEvery = time.Minute
 
-// A File is a key file that is read again when it changes.
-type File struct {
+// KeyFile is a file with one base64 key per line. It is read again when it changes.
+type KeyFile struct {
 	path string
 	own  bool // this host creates and rotates it
 	keys *sealed.Keys
 	seen []byte
 }
 
-// Shared reads a key file of the operator, shared by hosts behind one address.
-func Shared(path string) (*File, error) {
-	f, err := open(path, false)
+// SharedKeys reads a key file of the operator, shared by hosts behind one address.
+func SharedKeys(path string) (*KeyFile, error) {
+	f, err := openKeys(path, false)
 	if err != nil {
 		err = ui.Hint(err, "a key is one line of base64, 32 bytes or more: head -c 32 /dev/urandom | base64")
 	}
 	return f, err
 }
 
-// Own reads the key file of a state folder, shared by its hosts. It creates a missing file and adds a new key every
+// OwnKeys reads the key file of a state folder, shared by its hosts. It creates a missing file and adds a new key every
 // thirty days.
-func Own(path string) (*File, error) { return open(path, true) }
+func OwnKeys(path string) (*KeyFile, error) { return openKeys(path, true) }
 
-func open(path string, own bool) (*File, error) {
-	f := &File{path: path, own: own}
+func openKeys(path string, own bool) (*KeyFile, error) {
+	f := &KeyFile{path: path, own: own}
 	return f, f.look(context.Background())
 }
 
 // Keys returns the keys of the file. The value is updated in place when the file changes.
-func (f *File) Keys() *sealed.Keys { return f.keys }
+func (f *KeyFile) Keys() *sealed.Keys { return f.keys }
 
 // Follow updates the keys when the file changes, until stop is called. On failure the keys stay, and failed is called.
-func (f *File) Follow(ctx context.Context, failed func(error)) (stop func()) {
+func (f *KeyFile) Follow(ctx context.Context, failed func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -83,13 +80,13 @@ func (f *File) Follow(ctx context.Context, failed func(error)) (stop func()) {
 }
 
 // look rotates the key if the file is this host's own, and reads the file if it changed.
-func (f *File) look(ctx context.Context) error {
+func (f *KeyFile) look(ctx context.Context) error {
 	if f.own {
-		if err := renew(ctx, f.path); err != nil {
+		if err := renewKey(ctx, f.path); err != nil {
 			return err
 		}
 	}
-	data, err := content(f.path)
+	data, err := keyFileContent(f.path)
 	if err != nil || f.keys != nil && bytes.Equal(data, f.seen) {
 		return err
 	}
@@ -107,14 +104,14 @@ func (f *File) look(ctx context.Context) error {
 }
 
 // content reads a key file, which must be owner-only.
-func content(file string) ([]byte, error) {
+func keyFileContent(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
 		return nil, err
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxFile)
-	case ownerdir.OpenToOthers(info.Mode()):
+	case info.Size() > maxKeyFile:
+		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxKeyFile)
+	case OpenToOthers(info.Mode()):
 		return nil, fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
 	}
 	return os.ReadFile(file)
@@ -122,7 +119,7 @@ func content(file string) ([]byte, error) {
 
 // keysOf parses a key file; the first key is the one that seals. Empty lines and those that begin with # are ignored.
 func keysOf(file string, data []byte) (*sealed.Keys, error) {
-	secrets, err := parse(data)
+	secrets, err := parseKeys(data)
 	var keys *sealed.Keys
 	if err == nil {
 		keys, err = sealed.NewKeys(secrets...)
@@ -133,7 +130,7 @@ func keysOf(file string, data []byte) (*sealed.Keys, error) {
 	return keys, nil
 }
 
-func parse(data []byte) (secrets [][]byte, err error) {
+func parseKeys(data []byte) (secrets [][]byte, err error) {
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -152,8 +149,8 @@ func parse(data []byte) (secrets [][]byte, err error) {
 
 // renew creates the key file of a state folder, or adds a new first key if it is due. A lock serialises hosts, so that
 // every key that a host has sealed with is in the file.
-func renew(ctx context.Context, file string) error {
-	if !due(file) {
+func renewKey(ctx context.Context, file string) error {
+	if !keyDue(file) {
 		return nil
 	}
 	unlock, err := commit.LockFile(ctx, file+".lock")
@@ -161,22 +158,22 @@ func renew(ctx context.Context, file string) error {
 		return err
 	}
 	defer unlock()
-	if !due(file) { // another host was first
+	if !keyDue(file) { // another host was first
 		return nil
 	}
-	_, err = textfile.Change(file, func(old []byte) ([]byte, error) {
+	_, err = Change(file, func(old []byte) ([]byte, error) {
 		key := base64.StdEncoding.AppendEncode(nil, sealed.RandomKey())
 		key = append(key, '\n')
 		if last, _, _ := bytes.Cut(old, []byte{'\n'}); len(last) > 0 {
 			key = append(append(key, last...), '\n')
 		}
 		return key, nil
-	}, textfile.Options{})
+	}, Options{})
 	return err
 }
 
 // due reports whether the file is missing or empty, or its key is due for rotation.
-func due(file string) bool {
+func keyDue(file string) bool {
 	info, err := os.Stat(file)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() == 0 || time.Since(info.ModTime()) >= ownAge)
 }
