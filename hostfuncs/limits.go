@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/quota"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -17,14 +16,9 @@ type Limits struct {
 	Sent, Received int64   // bytes of requests and answers of one call
 }
 
-// used returns the limits on calls.
-func (l Limits) used() quota.Limits {
-	return quota.Limits{Rate: l.Rate, PrincipalRate: l.PrincipalRate, PrincipalCalls: l.PrincipalCalls}
-}
-
 // Admit admits one call of a principal, and returns the function that ends it. The error is an *AskError with the
 // limit and the time of a retry.
-func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.Admit(principal) }
+func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.admit(principal) }
 
 // overSent and overReceived enforce the limits on a call's bytes.
 func (g *Gate) overSent(n int64) error {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/quota"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 )
@@ -53,7 +52,7 @@ type Policy struct {
 	asks   bool // it may ask the client
 	net    *egress.Client
 	vault  *secret.Vault
-	quota  *quota.Quota
+	quota  *quota
 	// secrets are the config values that represent secrets.
 	secrets map[string]string
 	wants   []Want
@@ -72,7 +71,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.web), vault: secret.NewVault(h.places.Home, h.seed, p.Name, h.Secrets()), quota: quota.New(p.Name, p.Limits.used())}
+	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.web), vault: secret.NewVault(h.places.Home, h.seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
 	policy.varies, policy.written = p.Grants.Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)

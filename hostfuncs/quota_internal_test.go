@@ -1,4 +1,4 @@
-package quota
+package hostfuncs
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func limitOf(t *testing.T, err error) (string, int64) {
+func limitIn(t *testing.T, err error) (string, int64) {
 	t.Helper()
 	var ask *runtime.AskError
 	if err == nil {
@@ -20,16 +20,16 @@ func limitOf(t *testing.T, err error) (string, int64) {
 	return ask.Message, ask.RetryAfterMs
 }
 
-func TestQuota_RatesSayWhenToTryAgain(t *testing.T) {
+func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 	now := time.Unix(1000, 0)
-	q := New("p", Limits{Rate: 4, PrincipalRate: 2})
+	q := newQuota("p", Limits{Rate: 4, PrincipalRate: 2})
 	q.now = func() time.Time { return now }
 	try := func(who string) (string, int64) {
-		release, err := q.Admit(who)
+		release, err := q.admit(who)
 		if err == nil {
 			release()
 		}
-		return limitOf(t, err)
+		return limitIn(t, err)
 	}
 	for range 2 {
 		if said, _ := try("a"); said != "" {
@@ -53,38 +53,38 @@ func TestQuota_RatesSayWhenToTryAgain(t *testing.T) {
 	}
 }
 
-func TestQuota_CallsAtTheSameTime(t *testing.T) {
-	q := New("p", Limits{PrincipalCalls: 2})
-	first, err := q.Admit("a")
+func TestQuota_boundsConcurrentCallsPerPrincipal(t *testing.T) {
+	q := newQuota("p", Limits{PrincipalCalls: 2})
+	first, err := q.admit("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Admit("a"); err != nil {
+	if _, err := q.admit("a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Admit("b"); err != nil {
+	if _, err := q.admit("b"); err != nil {
 		t.Errorf("another caller: %v", err)
 	}
-	_, err = q.Admit("a")
-	if said, ms := limitOf(t, err); said != `plugin "p" serves 2 calls of one caller at a time (limits.principal_calls): try again in 1s` || ms != 1000 {
+	_, err = q.admit("a")
+	if said, ms := limitIn(t, err); said != `plugin "p" serves 2 calls of one caller at a time (limits.principal_calls): try again in 1s` || ms != 1000 {
 		t.Errorf("%s, %d", said, ms)
 	}
 	first()
 	first() // release is idempotent
-	if _, err := q.Admit("a"); err != nil {
+	if _, err := q.admit("a"); err != nil {
 		t.Errorf("after one is over: %v", err)
 	}
-	if _, err := q.Admit("a"); err == nil {
+	if _, err := q.admit("a"); err == nil {
 		t.Error("a release counts twice")
 	}
 }
 
-func TestQuota_ManyPrincipals(t *testing.T) {
+func TestQuota_dropsIdlePrincipalsBeyondBound(t *testing.T) {
 	now := time.Unix(1000, 0)
-	q := New("p", Limits{PrincipalRate: 1})
+	q := newQuota("p", Limits{PrincipalRate: 1})
 	q.now = func() time.Time { return now }
 	for i := range maxPrincipals + 100 {
-		if release, err := q.Admit(time.Duration(i).String()); err == nil {
+		if release, err := q.admit(time.Duration(i).String()); err == nil {
 			release()
 		}
 	}
@@ -92,22 +92,21 @@ func TestQuota_ManyPrincipals(t *testing.T) {
 		t.Errorf("%d are kept", len(q.each))
 	}
 	now = now.Add(time.Hour)
-	if _, err := q.Admit("new"); err != nil || len(q.each) > 2 {
+	if _, err := q.admit("new"); err != nil || len(q.each) > 2 {
 		t.Errorf("%v, %d are kept", err, len(q.each))
 	}
 }
 
-// A limit of one admits one call.
-func TestQuota_OneCall(t *testing.T) {
-	q := New("p", Limits{Rate: 1})
+func TestQuota_rateOfOneAdmitsOneCall(t *testing.T) {
+	q := newQuota("p", Limits{Rate: 1})
 	q.now = func() time.Time { return time.Unix(1000, 0) }
-	release, err := q.Admit("a")
+	release, err := q.admit("a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
-	_, err = q.Admit("a")
-	if said, _ := limitOf(t, err); said != `plugin "p" serves 1 call a second (limits.rate): try again in 1s` {
+	_, err = q.admit("a")
+	if said, _ := limitIn(t, err); said != `plugin "p" serves 1 call a second (limits.rate): try again in 1s` {
 		t.Error(said)
 	}
 }

@@ -1,8 +1,4 @@
-// Package quota limits the calls of a plugin: their rate in total, and the rate and concurrency of each principal.
-//
-//	q := quota.New("github", quota.Limits{Rate: 10, PrincipalCalls: 2})
-//	release, err := q.Admit("token:ci")
-package quota
+package hostfuncs
 
 import (
 	"fmt"
@@ -14,30 +10,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// maxPrincipals bounds the principals that are tracked. Beyond it idle ones are dropped, and then all further ones
+// maxPrincipals bounds the principals that a quota tracks. Beyond it idle ones are dropped, and then all further ones
 // share one entry.
 const maxPrincipals = 10_000
 
-// Limits bound the calls of a plugin. Zero fields are unlimited.
-type Limits struct {
-	Rate           float64 // calls per second, in total
-	PrincipalRate  float64 // calls per second of each principal
-	PrincipalCalls int     // concurrent calls of each principal
-}
-
-// Quota tracks the calls of one plugin. It is safe for concurrent use.
-type Quota struct {
+// quota limits the calls of a plugin: their rate in total, and the rate and concurrency of each principal. It is safe
+// for concurrent use.
+type quota struct {
 	plugin string
 	limits Limits
 	now    func() time.Time
 
 	mu   sync.Mutex
 	all  bucket
-	each map[string]*user
+	each map[string]*principalUse
 }
 
-// user is the usage of one principal.
-type user struct {
+// principalUse is the usage of one principal.
+type principalUse struct {
 	bucket  bucket
 	running int
 }
@@ -64,15 +54,15 @@ func (b *bucket) take(rate float64, now time.Time) (wait time.Duration) {
 	return time.Duration((1 - b.left) / rate * float64(time.Second))
 }
 
-// New returns the quota of a plugin. Errors contain its name.
-func New(plugin string, l Limits) *Quota {
-	return &Quota{plugin: plugin, limits: l, now: time.Now, each: map[string]*user{}}
+// newQuota returns the quota of a plugin. Errors contain its name.
+func newQuota(plugin string, l Limits) *quota {
+	return &quota{plugin: plugin, limits: l, now: time.Now, each: map[string]*principalUse{}}
 }
 
-// Admit admits one call of a principal. The caller must call release when the call ends. The error is an *AskError
+// admit admits one call of a principal. The caller must call release when the call ends. The error is an *AskError
 // with the limit and the time to wait.
-func (q *Quota) Admit(principal string) (release func(), err error) {
-	if q.limits == (Limits{}) {
+func (q *quota) admit(principal string) (release func(), err error) {
+	if l := q.limits; l.Rate == 0 && l.PrincipalRate == 0 && l.PrincipalCalls == 0 {
 		return func() {}, nil
 	}
 	q.mu.Lock()
@@ -101,7 +91,7 @@ func (q *Quota) Admit(principal string) (release func(), err error) {
 }
 
 // user finds or adds the entry of a principal.
-func (q *Quota) user(principal string) *user {
+func (q *quota) user(principal string) *principalUse {
 	if u := q.each[principal]; u != nil {
 		return u
 	}
@@ -116,7 +106,7 @@ func (q *Quota) user(principal string) *user {
 		principal = "" // the remaining principals share an entry
 	}
 	if q.each[principal] == nil {
-		q.each[principal] = &user{}
+		q.each[principal] = &principalUse{}
 	}
 	return q.each[principal]
 }
@@ -129,7 +119,7 @@ func callsOf(n float64) string {
 }
 
 func limited(wait time.Duration, format string, args ...any) error {
-	e := runtime.AskErrorf(runtime.KindLimit, format, args...)
+	e := askErrorf(runtime.KindLimit, format, args...)
 	e.RetryAfterMs = max(1, int64(math.Ceil(float64(wait)/float64(time.Millisecond))))
 	e.Message += fmt.Sprintf(": try again in %s", (time.Duration(e.RetryAfterMs) * time.Millisecond).String())
 	return e
