@@ -79,8 +79,11 @@ func (g *generation) fits(p *plan, limits runtime.Limits) bool {
 	if !reflect.DeepEqual(now, next) {
 		return false
 	}
-	if p.code != nil {
-		return g.code == p.code
+	switch {
+	case p.text != nil:
+		return g.text == p.text
+	case p.code != nil:
+		return g.text == nil && g.code == p.code
 	}
 	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
 }

@@ -80,7 +80,7 @@ func (p *plan) asDocument() {
 		return
 	}
 	if p.text = p.file.text; p.text != nil {
-		p.code = p.text.Code
+		p.code = codeOf(p.text)
 	}
 	if p.config.Prefix == nil {
 		p.config.Prefix = new(bool)

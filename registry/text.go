@@ -7,7 +7,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/serving"
 )
+
+// codeOf returns the implementation of a document's plugin.
+func codeOf(d *document.Document) *serving.Code {
+	return &serving.Code{Manifest: d.Manifest, Serve: d.Serve, Skill: d.Skill}
+}
 
 // trustText decides which bytes of a document may serve. A document that was never approved serves as it is, even after
 // a change: most often it is the operator's own. An approved document is held when it changes, and the approved bytes
@@ -35,7 +41,7 @@ func (r *Registry) trustText(p *plan) {
 		p.code, p.held = nil, errors.New(p.waiting)
 		return
 	}
-	p.code = p.text.Code
+	p.code = codeOf(p.text)
 }
 
 // approvedText returns the approved document: the serving one, or the stored copy; nil if there is none.

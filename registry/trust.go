@@ -98,7 +98,7 @@ func (r *Registry) serveApproved(p *plan, why string) {
 	p.pin = &pin
 	if document.Is(p.path) {
 		if p.text = r.approvedText(p, pin.Digest); p.text != nil {
-			p.code = p.text.Code
+			p.code = codeOf(p.text)
 		}
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
 // Join merges the offers of all plugins into a Snapshot; the caller sets its Generation. An entry claimed by two
@@ -51,7 +51,7 @@ func placesOf(offers []*Offer) places {
 	own := places{}
 	for _, o := range offers {
 		if o.skill != nil {
-			root := strings.TrimSuffix(o.skill.URI, skillfile.Entry)
+			root := strings.TrimSuffix(o.skill.URI, document.SkillEntry)
 			own[root] = append(own[root], o.owner)
 		}
 	}

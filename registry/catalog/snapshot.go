@@ -4,12 +4,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
 // Skill is a parsed skill file.
-type Skill = skillfile.Skill
+type Skill = document.Skill
 
 // Snapshot is an immutable version of the catalog. Its lists are sorted by public name, resources by URI and
 // templates by their text. Callers must not modify anything reachable from it.

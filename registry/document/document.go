@@ -1,4 +1,5 @@
-// Package document loads plugins without code: a prompt in a text file, a skill in an archive.
+// Package document loads plugins without code: a prompt in a text file (NAME.prompt.md), or a skill in a zip archive
+// (NAME.skill). A Document has a manifest and serves requests like other plugins, without a sandbox.
 package document
 
 import (
@@ -10,23 +11,18 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/promptfile"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // kind is a kind of document.
 type kind struct {
 	suffix string // of the file's name
-	read   func(raw []byte, stem string) (*serving.Code, error)
+	read   func(raw []byte, stem string) (*Document, error)
 }
 
 // kindOf returns the kind of a document by its file name.
 func kindOf(path string) (k kind, ok bool) {
-	for _, k := range []kind{{promptfile.Suffix, promptPlugin}, {skillfile.Suffix, skillPlugin}} {
+	for _, k := range []kind{{promptSuffix, readPrompt}, {skillSuffix, readSkill}} {
 		if strings.HasSuffix(strings.ToLower(path), k.suffix) {
 			return k, true
 		}
@@ -43,12 +39,22 @@ func Is(path string) bool {
 // MaxSize limits a document's file, in bytes: the files of a skill may have half of that unpacked.
 const MaxSize = 32 << 20
 
-// Document is the parsed contents of one file.
+// Document is the parsed contents of one file. It is immutable.
 type Document struct {
-	*serving.Code
-	Digest string // SHA-256 of the file, "sha256:" and hex
+	Manifest *manifest.Manifest
+	Skill    *Skill // nil for a prompt
+	Digest   string // SHA-256 of the file, "sha256:" and hex
 
 	texts map[string][]byte // the texts shown to models and people, by name
+	serve serveFunc
+}
+
+// serveFunc answers one request of a document.
+type serveFunc func(method string, params json.RawMessage) (json.RawMessage, error)
+
+// Serve answers prompts/get, resources/read and completion/complete.
+func (d *Document) Serve(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return d.serve(method, params)
 }
 
 // Read loads a document. The stamp is that of the bytes read, or of the file if they were not read.
@@ -75,45 +81,19 @@ func Parse(raw []byte, path string) (*Document, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s is no prompt and no skill", name)
 	}
-	code, err := k.read(raw, name[:len(name)-len(k.suffix)])
+	d, err := k.read(raw, name[:len(name)-len(k.suffix)])
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{Code: code, Digest: fileid.Digest(raw), texts: map[string][]byte{name: raw}}
-	if code.Skill != nil {
-		d.texts = code.Skill.Files()
+	d.Digest, d.texts = fileid.Digest(raw), map[string][]byte{name: raw}
+	if d.Skill != nil {
+		d.texts = d.Skill.Files()
 	}
 	return d, nil
 }
 
-// promptPlugin returns a plugin with one prompt.
-func promptPlugin(raw []byte, stem string) (*serving.Code, error) {
-	prompt, err := promptfile.Parse(raw, stem)
-	if err != nil {
-		return nil, err
-	}
-	code, err := plugin(jsonraw.Object{
-		{Key: "prompts", Value: json.RawMessage("[" + string(prompt.Definition) + "]")},
-	}, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-		if method == "completion/complete" {
-			name, _ := jsonraw.String(jsonraw.Get(params, "argument", "name"))
-			typed, _ := jsonraw.String(jsonraw.Get(params, "argument", "value"))
-			return prompt.Complete(name, typed), nil
-		}
-		result, err := prompt.Get(jsonraw.Get(params, "arguments"))
-		if err != nil {
-			return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-		}
-		return result, nil
-	})
-	if err == nil {
-		code.Manifest.Problems = append(code.Manifest.Problems, prompt.Problems...)
-	}
-	return code, err
-}
-
-// plugin checks the manifest of a document as strictly as a guest's.
-func plugin(lists jsonraw.Object, serve serving.Func) (*serving.Code, error) {
+// newDocument checks the manifest of a document as strictly as a guest's.
+func newDocument(lists jsonraw.Object, serve serveFunc) (*Document, error) {
 	m, err := manifest.Parse(lists.Append(nil))
 	if err == nil {
 		err = m.Refused()
@@ -121,5 +101,5 @@ func plugin(lists jsonraw.Object, serve serving.Func) (*serving.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &serving.Code{Manifest: m, Serve: serve}, nil
+	return &Document{Manifest: m, serve: serve}, nil
 }

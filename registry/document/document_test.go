@@ -12,26 +12,22 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // read writes a document and reads it.
-func read(t *testing.T, name string, content []byte) (*serving.Code, error) {
+func read(t *testing.T, name string, content []byte) (*Document, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d, _, err := Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return d.Code, nil
+	return d, err
 }
 
 func TestRead_Prompt(t *testing.T) {
-	code, err := read(t, "code review.prompt.md",
+	d, err := read(t, "code review.prompt.md",
 		[]byte("---\narguments: [{name: file, required: true}, {name: tone, values: [kind, strict]}]\n---\nReview {{file}}.\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,12 +36,12 @@ func TestRead_Prompt(t *testing.T) {
 		{"prompts/get", `{"arguments":{"file":"a.go"}}`, `{"messages":[{"role":"user","content":{"type":"text","text":"Review a.go."}}]}`},
 		{"completion/complete", `{"argument":{"name":"tone","value":"s"}}`, `{"completion":{"values":["strict"]}}`},
 	} {
-		if got, err := code.Serve(t.Context(), c.method, json.RawMessage(c.params)); err != nil || string(got) != c.want {
+		if got, err := d.Serve(t.Context(), c.method, json.RawMessage(c.params)); err != nil || string(got) != c.want {
 			t.Errorf("%s %s: %s, %v", c.method, c.params, got, err)
 		}
 	}
 	var guest *runtime.GuestError
-	_, err = code.Serve(t.Context(), "prompts/get", nil)
+	_, err = d.Serve(t.Context(), "prompts/get", nil)
 	if !errors.As(err, &guest) || guest.Code != jsonrpc.CodeInvalidParams || guest.Message != `the argument "file" is missing` {
 		t.Errorf("%v", err)
 	}
@@ -67,19 +63,19 @@ func TestRead_Skill(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	code, err := read(t, "greeting.skill", b.Bytes())
+	d, err := read(t, "greeting.skill", b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code.Skill.Name != "hi" || len(code.Manifest.Resources) != 1 || len(code.Manifest.Templates) != 1 {
-		t.Errorf("%+v", code)
+	if d.Skill.Name != "hi" || len(d.Manifest.Resources) != 1 || len(d.Manifest.Templates) != 1 {
+		t.Errorf("%+v", d)
 	}
 	for uri, want := range map[string]string{
 		"skill://hi/SKILL.md": `{"contents":[{"mimeType":"text/markdown","text":"---\nname: hi\ndescription: Says hi.\n---\nx\n","uri":"skill://hi/SKILL.md"}]}`,
 		"skill://hi/a/b.bin":  `{"contents":[{"blob":"/w==","mimeType":"application/octet-stream","uri":"skill://hi/a/b.bin"}]}`,
 		"skill://hi/a":        "unknown resource",
 	} {
-		got, err := code.Serve(t.Context(), "resources/read", json.RawMessage(`{"uri":"`+uri+`"}`))
+		got, err := d.Serve(t.Context(), "resources/read", json.RawMessage(`{"uri":"`+uri+`"}`))
 		if text := string(got); text != want && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %s, %v", uri, got, err)
 		}

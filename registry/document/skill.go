@@ -1,19 +1,16 @@
 package document
 
 import (
-	"context"
 	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// skillPlugin returns a plugin with one skill: its SKILL.md is a resource, and a template serves its other files.
-func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
-	skill, err := skillfile.Parse(raw)
+// readSkill returns a document with one skill: its SKILL.md is a resource, and a template serves its other files.
+func readSkill(raw []byte, _ string) (*Document, error) {
+	skill, err := parseSkill(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -26,24 +23,23 @@ func skillPlugin(raw []byte, _ string) (*serving.Code, error) {
 		{Key: "uriTemplate", Value: text("skill://" + skill.Name + "/{+path}")}, {Key: "name", Value: text(skill.Name)},
 		{Key: "description", Value: text("Files of the skill " + skill.Name + ".")},
 	}
-	p, err := plugin(jsonraw.Object{
+	d, err := newDocument(jsonraw.Object{
 		{Key: "resources", Value: json.RawMessage("[" + string(resource.Append(nil)) + "]")},
 		{Key: "resourceTemplates", Value: json.RawMessage("[" + string(template.Append(nil)) + "]")},
-	}, func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
-		return readSkill(skill, params)
-	})
+	}, skill.serve)
 	if err == nil {
-		p.Skill = skill
+		d.Skill = skill
 	}
-	return p, err
+	return d, err
 }
 
 // codeNotFound is the error code of an unknown resource; package protocol maps it for each protocol version.
 const codeNotFound = -32002
 
-func readSkill(skill *skillfile.Skill, params json.RawMessage) (json.RawMessage, error) {
+// serve answers resources/read.
+func (s *Skill) serve(_ string, params json.RawMessage) (json.RawMessage, error) {
 	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
-	f, ok := skill.Read(uri)
+	f, ok := s.Read(uri)
 	if !ok {
 		return nil, &runtime.GuestError{Code: codeNotFound, Message: "unknown resource"}
 	}

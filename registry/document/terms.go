@@ -9,7 +9,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 )
 
 // maxShown limits the document text stored for later comparison, in bytes; beyond it digests are stored.
@@ -41,7 +40,7 @@ func (d *Document) Terms() lock.Terms {
 func (d *Document) weightiest() []string {
 	return slices.SortedFunc(maps.Keys(d.texts), func(a, b string) int {
 		first := func(name string) int {
-			if name == skillfile.Entry {
+			if name == SkillEntry {
 				return 0
 			}
 			return 1

@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/skillfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -23,7 +23,7 @@ type Func func(ctx context.Context, method string, params json.RawMessage) (json
 type Code struct {
 	Manifest *manifest.Manifest
 	Serve    Func
-	Skill    *skillfile.Skill // the skill that the plugin is; nil for none
+	Skill    *document.Skill // the skill that the plugin is; nil for none
 }
 
 var _ server = (*codeServer)(nil)

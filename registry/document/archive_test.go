@@ -1,4 +1,4 @@
-package skillfile
+package document
 
 import (
 	"archive/zip"
@@ -29,11 +29,11 @@ func pack(t *testing.T, files ...string) []byte {
 	return b.Bytes()
 }
 
-const front = "---\nname: pdf-forms\ndescription: Fills forms.\nlicense: MIT\n---\nBody.\n"
+const skillText = "---\nname: pdf-forms\ndescription: Fills forms.\nlicense: MIT\n---\nBody.\n"
 
-func TestParse(t *testing.T) {
+func TestParseSkill_listsItsFiles(t *testing.T) {
 	for _, folder := range []string{"", "pdf/"} {
-		s, err := Parse(pack(t, folder+"SKILL.md", front, folder+"references/a.txt", "A", folder+"references/deep/b.bin", "\xff", folder+"z.md", ""))
+		s, err := parseSkill(pack(t, folder+"SKILL.md", skillText, folder+"references/a.txt", "A", folder+"references/deep/b.bin", "\xff", folder+"z.md", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,8 +69,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_Refused(t *testing.T) {
-	many := []string{"SKILL.md", front}
+func TestParseSkill_refusesBrokenArchives(t *testing.T) {
+	many := []string{"SKILL.md", skillText}
 	for i := range maxFiles {
 		many = append(many, fmt.Sprint(i), "")
 	}
@@ -80,43 +80,43 @@ func TestParse_Refused(t *testing.T) {
 		"SKILL.md: line 1: the file does not begin with a line of three dashes": pack(t, "SKILL.md", "text"),
 		"SKILL.md: name must be 1 to 64 lower-case letters, digits and dashes":  pack(t, "SKILL.md", "---\nname: Pdf\ndescription: x\n---\n"),
 		"SKILL.md: description must be a text of 1 to 1024 bytes":               pack(t, "SKILL.md", "---\nname: pdf\n---\n"),
-		`"../x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", front, "../x", ""),
-		`"/x" is no plain file of its own in the archive`:                       pack(t, "SKILL.md", front, "/x", ""),
-		`"a\\x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", front, `a\x`, ""),
-		`"x" is no plain file of its own in the archive`:                        pack(t, "SKILL.md", front, "x", "1", "x", "2"),
+		`"../x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", skillText, "../x", ""),
+		`"/x" is no plain file of its own in the archive`:                       pack(t, "SKILL.md", skillText, "/x", ""),
+		`"a\\x" is no plain file of its own in the archive`:                     pack(t, "SKILL.md", skillText, `a\x`, ""),
+		`"x" is no plain file of its own in the archive`:                        pack(t, "SKILL.md", skillText, "x", "1", "x", "2"),
 		"the archive has over 512 files":                                        pack(t, many...),
-		"bomb: the files are over 16 MiB":                                       pack(t, "SKILL.md", front, "bomb", strings.Repeat("0", maxBytes)),
+		"bomb: the files are over 16 MiB":                                       pack(t, "SKILL.md", skillText, "bomb", strings.Repeat("0", maxBytes)),
 	} {
-		if _, err := Parse(raw); err == nil || err.Error() != want {
+		if _, err := parseSkill(raw); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseSkill(f *testing.F) {
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if s, err := Parse(raw); err == nil && !slices.IsSorted(s.order) {
+		if s, err := parseSkill(raw); err == nil && !slices.IsSorted(s.order) {
 			t.Error(s.order)
 		}
 	})
 }
 
-// TestParse_listsTooMuch: an archive with an oversized directory is rejected before the directory is read.
-func TestParse_listsTooMuch(t *testing.T) {
+// An archive with an oversized directory is rejected before the directory is read.
+func TestParseSkill_limitsListedFiles(t *testing.T) {
 	var files []string
 	for i := range maxListed + 1 {
 		files = append(files, fmt.Sprint("f", i), "")
 	}
 	raw := pack(t, files...)
-	if _, err := Parse(raw); err == nil || err.Error() != "the archive lists 4097 files; a skill has at most 512" {
+	if _, err := parseSkill(raw); err == nil || err.Error() != "the archive lists 4097 files; a skill has at most 512" {
 		t.Errorf("%v", err)
 	}
-	if n := testing.AllocsPerRun(1, func() { _, _ = Parse(raw) }); n > 20 {
+	if n := testing.AllocsPerRun(1, func() { _, _ = parseSkill(raw) }); n > 20 {
 		t.Errorf("%v allocations", n)
 	}
 	inner := pack(t, files[:2*maxListed/2]...)
-	if _, err := Parse(pack(t, "SKILL.md", front, "inner.zip", string(inner))); err != nil {
+	if _, err := parseSkill(pack(t, "SKILL.md", skillText, "inner.zip", string(inner))); err != nil {
 		t.Errorf("an archive in the skill: %v", err)
 	}
 }

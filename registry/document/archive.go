@@ -1,6 +1,4 @@
-// Package skillfile parses skills: zip archives of a SKILL.md, with the purpose of the skill in its front matter, and
-// the files that it refers to. The files may lie in one folder of the archive.
-package skillfile
+package document
 
 import (
 	"archive/zip"
@@ -21,14 +19,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
-// Suffix is the suffix of skill file names.
-const Suffix = ".skill"
+// skillSuffix is the suffix of skill file names.
+const skillSuffix = ".skill"
 
 // Limits of one skill, as in the MCP extension for skills.
 const (
 	maxFiles       = 512
 	maxBytes       = 16 << 20 // of all files together, unpacked
-	maxName        = 64
+	maxSkillName   = 64
 	maxDescription = 1024
 )
 
@@ -39,35 +37,36 @@ const (
 	maxListed = 8 * maxFiles
 )
 
-// Entry is the file that every skill has.
-const Entry = "SKILL.md"
+// SkillEntry is the file that every skill has.
+const SkillEntry = "SKILL.md"
 
-// Directory is the MIME type of a folder.
-const Directory = "inode/directory"
+// directory is the MIME type of a folder.
+const directory = "inode/directory"
 
-// Skill is one parsed archive.
+// Skill is one parsed archive: a SKILL.md, with the purpose of the skill in its front matter, and the files that it refers
+// to. The files may lie in one folder of the archive.
 type Skill struct {
 	Name        string
 	Description string
 	URI         string          // of its SKILL.md
 	Entry       json.RawMessage // its element of skills/list
 
-	files map[string]*File // by path within the skill
-	order []string         // the paths, sorted
+	files map[string]*SkillFile // by path within the skill
+	order []string              // the paths, sorted
 }
 
-// File is one file of a skill.
-type File struct {
+// SkillFile is one file of a skill.
+type SkillFile struct {
 	URI      string
 	MIMEType string
 	Data     []byte
 }
 
-// Child is an entry of a folder.
-type Child struct{ URI, Name, MIMEType string }
+// SkillChild is an entry of a folder.
+type SkillChild struct{ URI, Name, MIMEType string }
 
-// Parse parses an archive.
-func Parse(raw []byte) (*Skill, error) {
+// parseSkill parses an archive.
+func parseSkill(raw []byte) (*Skill, error) {
 	if n := bytes.Count(raw, []byte(listed)); n > maxListed {
 		return nil, fmt.Errorf("the archive lists %d files; a skill has at most %d", n, maxFiles)
 	}
@@ -80,16 +79,16 @@ func Parse(raw []byte) (*Skill, error) {
 		return nil, err
 	}
 	contents = withoutFolder(contents)
-	head, err := frontmatter.Split(contents[Entry])
+	head, err := frontmatter.Split(contents[SkillEntry])
 	switch {
-	case contents[Entry] == nil:
-		return nil, fmt.Errorf("the archive has no %s", Entry)
+	case contents[SkillEntry] == nil:
+		return nil, fmt.Errorf("the archive has no %s", SkillEntry)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", Entry, err)
+		return nil, fmt.Errorf("%s: %w", SkillEntry, err)
 	}
-	s := &Skill{files: map[string]*File{}}
+	s := &Skill{files: map[string]*SkillFile{}}
 	if err := s.head(head.Values); err != nil {
-		return nil, fmt.Errorf("%s: %w", Entry, err)
+		return nil, fmt.Errorf("%s: %w", SkillEntry, err)
 	}
 	s.fill(contents, head.Values)
 	return s, nil
@@ -108,7 +107,7 @@ func unpack(archive *zip.Reader) (map[string][]byte, error) {
 		if len(contents) >= maxFiles {
 			return nil, fmt.Errorf("the archive has over %d files", maxFiles)
 		}
-		data, err := read(f, left)
+		data, err := unzip(f, left)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -118,7 +117,7 @@ func unpack(archive *zip.Reader) (map[string][]byte, error) {
 	return contents, nil
 }
 
-func read(f *zip.File, left int64) ([]byte, error) {
+func unzip(f *zip.File, left int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, err
@@ -146,7 +145,7 @@ func validPath(p string) bool {
 
 // withoutFolder strips the folder that contains all files, if there is one.
 func withoutFolder(contents map[string][]byte) map[string][]byte {
-	if contents[Entry] != nil {
+	if contents[SkillEntry] != nil {
 		return contents
 	}
 	folder, out := "", map[string][]byte{}
@@ -163,7 +162,7 @@ func withoutFolder(contents map[string][]byte) map[string][]byte {
 // head checks the front matter of SKILL.md against the extension.
 func (s *Skill) head(values jsonraw.Object) error {
 	s.Name, _ = jsonraw.String(values.Get("name"))
-	if s.Name == "" || len(s.Name) > maxName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+	if s.Name == "" || len(s.Name) > maxSkillName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return errors.New("name must be 1 to 64 lower-case letters, digits and dashes")
 	}
 	if s.Description, _ = jsonraw.String(values.Get("description")); s.Description == "" || len(s.Description) > maxDescription {
@@ -180,12 +179,12 @@ func (s *Skill) fill(contents map[string][]byte, front jsonraw.Object) {
 	}
 	slices.Sort(s.order)
 	for _, name := range s.order {
-		f := &File{URI: s.uri(name), MIMEType: typeOf(name, contents[name]), Data: contents[name]}
+		f := &SkillFile{URI: s.uri(name), MIMEType: typeOf(name, contents[name]), Data: contents[name]}
 		s.files[name] = f
 		sum := sha256.Sum256(f.Data)
 		resources = append(resources, fmt.Sprintf(`{"uri":%q,"digest":"sha256:%s","size":%d}`, f.URI, hex.EncodeToString(sum[:]), len(f.Data)))
 	}
-	s.URI = s.uri(Entry)
+	s.URI = s.uri(SkillEntry)
 	s.Entry = jsonraw.Object{
 		{Key: "uri", Value: jsonraw.AppendString(nil, s.URI)},
 		{Key: "frontmatter", Value: front.Append(nil)},
@@ -209,7 +208,7 @@ func typeOf(name string, data []byte) string {
 }
 
 // Read returns a file of the skill by its URI.
-func (s *Skill) Read(uri string) (*File, bool) {
+func (s *Skill) Read(uri string) (*SkillFile, bool) {
 	name, ok := strings.CutPrefix(uri, s.uri(""))
 	f := s.files[name]
 	return f, ok && f != nil
@@ -225,19 +224,19 @@ func (s *Skill) Files() map[string][]byte {
 }
 
 // Children returns the entries of a folder of the skill, sorted by path; false if the URI is not a folder.
-func (s *Skill) Children(uri string) ([]Child, bool) {
+func (s *Skill) Children(uri string) ([]SkillChild, bool) {
 	folder, ok := strings.CutPrefix(strings.TrimSuffix(uri, "/")+"/", s.uri(""))
 	if !ok {
 		return nil, false
 	}
-	var list []Child
+	var list []SkillChild
 	for _, name := range s.order {
 		rest, inside := strings.CutPrefix(name, folder)
 		if !inside {
 			continue
 		}
 		first, _, deeper := strings.Cut(rest, "/")
-		child := Child{URI: s.uri(folder + first), Name: first, MIMEType: Directory}
+		child := SkillChild{URI: s.uri(folder + first), Name: first, MIMEType: directory}
 		if !deeper {
 			child.MIMEType = s.files[name].MIMEType
 		}

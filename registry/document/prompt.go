@@ -1,4 +1,24 @@
-// Package promptfile parses prompts that are text files without code.
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// promptSuffix is the suffix of prompt file names.
+const promptSuffix = ".prompt.md"
+
+// maxCompletions is the largest number of completion values that MCP allows.
+const maxCompletions = 100
+
+// prompt is one parsed prompt file:
 //
 //	---
 //	name: review
@@ -21,29 +41,7 @@
 // {{name}}, conditions {{if name}}, {{if not name}}, {{if name == "x"}} and {{if name != "x"}} with {{else}} and
 // {{end}}, and loops {{each item in name}} … {{end}} over the lines of an argument, or over its comma-separated parts.
 // There is no other syntax, so a template always terminates.
-package promptfile
-
-import (
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
-)
-
-// Error is a problem at a line of the file.
-type Error = frontmatter.Error
-
-// Suffix is the suffix of prompt file names.
-const Suffix = ".prompt.md"
-
-// maxCompletions is the largest number of completion values that MCP allows.
-const maxCompletions = 100
-
-// Prompt is one parsed prompt file.
-type Prompt struct {
+type prompt struct {
 	Name string
 	// Definition is the prompt as an element of prompts/list.
 	Definition json.RawMessage
@@ -65,16 +63,43 @@ type message struct {
 	parts []part
 }
 
-// Parse parses a prompt file. name is used if the file sets none.
-func Parse(raw []byte, name string) (*Prompt, error) {
-	if len(raw) > maxFile {
-		return nil, fmt.Errorf("the file is over %d KiB", maxFile>>10)
+// readPrompt returns a document with one prompt.
+func readPrompt(raw []byte, stem string) (*Document, error) {
+	p, err := parsePrompt(raw, stem)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDocument(jsonraw.Object{{Key: "prompts", Value: json.RawMessage("[" + string(p.Definition) + "]")}}, p.serve)
+	if err == nil {
+		d.Manifest.Problems = append(d.Manifest.Problems, p.Problems...)
+	}
+	return d, err
+}
+
+// serve answers prompts/get and completion/complete.
+func (p *prompt) serve(method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == "completion/complete" {
+		name, _ := jsonraw.String(jsonraw.Get(params, "argument", "name"))
+		typed, _ := jsonraw.String(jsonraw.Get(params, "argument", "value"))
+		return p.Complete(name, typed), nil
+	}
+	result, err := p.Get(jsonraw.Get(params, "arguments"))
+	if err != nil {
+		return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	return result, nil
+}
+
+// parsePrompt parses a prompt file. name is used if the file sets none.
+func parsePrompt(raw []byte, name string) (*prompt, error) {
+	if len(raw) > maxPrompt {
+		return nil, fmt.Errorf("the file is over %d KiB", maxPrompt>>10)
 	}
 	f, err := frontmatter.Split(raw)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prompt{Name: name}
+	p := &prompt{Name: name}
 	if err := p.head(f.Values); err != nil {
 		return nil, err
 	}
@@ -82,7 +107,7 @@ func Parse(raw []byte, name string) (*Prompt, error) {
 }
 
 // head parses the front matter. Unknown keys are passed on to clients.
-func (p *Prompt) head(values jsonraw.Object) error {
+func (p *prompt) head(values jsonraw.Object) error {
 	definition := slices.Clone(values)
 	p.unknown("the front", values, "name", "title", "description", "arguments", "icons", "_meta")
 	if raw := values.Get("name"); raw != nil {
@@ -112,7 +137,7 @@ func (p *Prompt) head(values jsonraw.Object) error {
 }
 
 // readArguments parses the list of arguments: names, or objects as in MCP, with values to choose from.
-func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
+func (p *prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 	list, err := jsonraw.Elements(raw)
 	if err != nil {
 		return nil, fmt.Errorf("arguments must be a list")
@@ -153,7 +178,7 @@ func (p *Prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // unknown reports the keys of an object that are not known.
-func (p *Prompt) unknown(where string, o jsonraw.Object, known ...string) {
+func (p *prompt) unknown(where string, o jsonraw.Object, known ...string) {
 	for _, m := range o {
 		if !slices.Contains(known, m.Key) {
 			p.Problems = append(p.Problems, fmt.Sprintf("%s has the unknown key %q; known are %s", where, m.Key, strings.Join(known, ", ")))
@@ -172,7 +197,7 @@ func isName(name string) bool {
 }
 
 // body parses the messages. Roles are found before values are substituted, so that no value can change the role.
-func (p *Prompt) body(text string, line int) error {
+func (p *prompt) body(text string, line int) error {
 	role, begin := "user", line
 	var lines []string
 	end := func() error {
@@ -207,7 +232,7 @@ func (p *Prompt) body(text string, line int) error {
 		return err
 	}
 	if len(p.messages) == 0 {
-		return &Error{Line: line - 1, Problem: "the prompt has no text"}
+		return &frontmatter.Error{Line: line - 1, Problem: "the prompt has no text"}
 	}
 	return nil
 }
@@ -223,7 +248,7 @@ func roleOf(line string) (role string, ok bool) {
 }
 
 // Get returns the result of prompts/get. arguments is an object of strings, or nil.
-func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
+func (p *prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 	values, err := p.values(arguments)
 	if err != nil {
 		return nil, err
@@ -246,7 +271,7 @@ func (p *Prompt) Get(arguments json.RawMessage) (json.RawMessage, error) {
 }
 
 // values checks arguments against the prompt's definition.
-func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
+func (p *prompt) values(arguments json.RawMessage) (map[string]string, error) {
 	values := map[string]string{}
 	for _, a := range p.arguments {
 		raw := jsonraw.Get(arguments, a.name)
@@ -265,7 +290,7 @@ func (p *Prompt) values(arguments json.RawMessage) (map[string]string, error) {
 }
 
 // Complete returns the result of completion/complete for the prefix typed of an argument's value.
-func (p *Prompt) Complete(name, typed string) json.RawMessage {
+func (p *prompt) Complete(name, typed string) json.RawMessage {
 	fit := []byte{'['}
 	count := 0
 	for _, a := range p.arguments {

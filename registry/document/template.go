@@ -1,15 +1,17 @@
-package promptfile
+package document
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
 )
 
 // Limits of a template and of its output.
 const (
 	// maxFile limits a prompt file, in bytes: it is part of a model's context.
-	maxFile = 256 << 10
+	maxPrompt = 256 << 10
 	// maxNesting limits the nesting of conditions and loops.
 	maxNesting = 16
 	// maxOutput limits the text of one prompt, in bytes.
@@ -23,17 +25,17 @@ type part struct {
 	line int
 	text string // literal, if name is ""
 	name string // an argument or a loop's item
-	kind kind
+	kind partKind
 	want string // of a comparison
 	item string // of a loop
 	yes  []part // if the condition holds; the body of a loop
 	no   []part
 }
 
-type kind int
+type partKind int
 
 const (
-	isText kind = iota
+	isText partKind = iota
 	isValue
 	isSet    // {{if name}}
 	isUnset  // {{if not name}}
@@ -96,7 +98,7 @@ func (p *parser) endLine(before string) {
 }
 
 func (p *parser) fail(format string, args ...any) error {
-	return &Error{Line: p.line, Problem: fmt.Sprintf(format, args...)}
+	return &frontmatter.Error{Line: p.line, Problem: fmt.Sprintf(format, args...)}
 }
 
 // tag parses the contents of {{ and }}.
@@ -150,7 +152,7 @@ func (p *parser) condition(one part, text, before string) (part, error) {
 		one.no, end, err = p.parse("end")
 	}
 	if err == nil && end == "" {
-		err = &Error{Line: one.line, Problem: "{{if}} without {{end}}"}
+		err = &frontmatter.Error{Line: one.line, Problem: "{{if}} without {{end}}"}
 	}
 	return one, err
 }
@@ -180,7 +182,7 @@ func (p *parser) loop(one part, words []string, before string) (part, error) {
 	one.yes, end, err = p.parse("end")
 	p.known = p.known[:len(p.known)-1]
 	if err == nil && end == "" {
-		err = &Error{Line: one.line, Problem: "{{each}} without {{end}}"}
+		err = &frontmatter.Error{Line: one.line, Problem: "{{each}} without {{end}}"}
 	}
 	return one, err
 }
@@ -196,7 +198,7 @@ func (w *writer) write(parts []part, values map[string]string) error {
 	for i := range parts {
 		one := &parts[i]
 		if w.steps++; w.steps > maxSteps {
-			return &Error{Line: one.line, Problem: "the loops take too long with these arguments"}
+			return &frontmatter.Error{Line: one.line, Problem: "the loops take too long with these arguments"}
 		}
 		var err error
 		switch one.kind {
@@ -218,7 +220,7 @@ func (w *writer) write(parts []part, values map[string]string) error {
 
 func (w *writer) text(one *part, text string) error {
 	if w.left -= len(text); w.left < 0 {
-		return &Error{Line: one.line, Problem: fmt.Sprintf("the prompt is over %d KiB with these arguments", maxOutput>>10)}
+		return &frontmatter.Error{Line: one.line, Problem: fmt.Sprintf("the prompt is over %d KiB with these arguments", maxOutput>>10)}
 	}
 	w.out.WriteString(text)
 	return nil

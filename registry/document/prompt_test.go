@@ -1,4 +1,4 @@
-package promptfile
+package document
 
 import (
 	"encoding/json"
@@ -35,9 +35,9 @@ Done.
 I will.
 `
 
-func parse(t *testing.T, text string) *Prompt {
+func parse(t *testing.T, text string) *prompt {
 	t.Helper()
-	p, err := Parse([]byte(text), "review")
+	p, err := parsePrompt([]byte(text), "review")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func parse(t *testing.T, text string) *Prompt {
 }
 
 // texts returns the messages of a result.
-func texts(t *testing.T, p *Prompt, arguments string) string {
+func texts(t *testing.T, p *prompt, arguments string) string {
 	t.Helper()
 	raw, err := p.Get(json.RawMessage(arguments))
 	if err != nil {
@@ -67,7 +67,7 @@ func texts(t *testing.T, p *Prompt, arguments string) string {
 	return strings.Join(out, "\n--\n")
 }
 
-func TestPrompt(t *testing.T) {
+func TestPrompt_expandsItsArguments(t *testing.T) {
 	p := parse(t, review)
 	want := `{"title":"Review","description":"Reviews a change.","arguments":[{"name":"file","description":"what to look at","required":true},` +
 		`{"name":"tone"},{"name":"notes"}],"icons":[{"src":"https://example.com/x.png"}],"name":"review"}`
@@ -95,7 +95,7 @@ func TestPrompt(t *testing.T) {
 }
 
 // Errors name the line.
-func TestParse_Refused(t *testing.T) {
+func TestParsePrompt_namesTheLineOfAnError(t *testing.T) {
 	head := "---\narguments: [a, b]\n---\n"
 	for body, want := range map[string]string{
 		"x\n{{c}}":                     `line 5: "c" is no argument of this prompt`,
@@ -112,9 +112,9 @@ func TestParse_Refused(t *testing.T) {
 		"{{printf a}}":                    "line 4: {{printf a}} is no value, {{if …}} or {{each … in …}}",
 		"\n \n":                           "line 6: the prompt has no text",
 		strings.Repeat("{{if a}}", 17):    "line 4: conditions and loops nest too deep",
-		strings.Repeat("x", maxFile):      "the file is over 256 KiB",
+		strings.Repeat("x", maxPrompt):    "the file is over 256 KiB",
 	} {
-		if _, err := Parse([]byte(head+body), "x"); err == nil || err.Error() != want {
+		if _, err := parsePrompt([]byte(head+body), "x"); err == nil || err.Error() != want {
 			t.Errorf("%.40q: %v, want %s", body, err, want)
 		}
 	}
@@ -127,14 +127,14 @@ func TestParse_Refused(t *testing.T) {
 		"arguments: [{name: a b}]":          `the argument name "a b" is not of letters, digits, - and _`,
 		"arguments: [{name: a, values: 1}]": `the values of "a" must be a list`,
 	} {
-		if _, err := Parse([]byte("---\n"+head+"\n---\nx"), "x"); err == nil || err.Error() != want {
+		if _, err := parsePrompt([]byte("---\n"+head+"\n---\nx"), "x"); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", head, err, want)
 		}
 	}
 }
 
 // Arguments cannot make time or output grow without limit.
-func TestGet_Bounded(t *testing.T) {
+func TestPrompt_boundsTimeAndOutput(t *testing.T) {
 	p := parse(t, "---\narguments: [a]\n---\n{{each x in a}}{{each y in a}}{{each z in a}}.{{end}}{{end}}{{end}}\n")
 	if got := texts(t, p, `{"a":"`+strings.Repeat("x,", 100)+`"}`); got != "error: line 4: the loops take too long with these arguments" {
 		t.Errorf("%.100q", got)
@@ -145,10 +145,10 @@ func TestGet_Bounded(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParsePrompt(f *testing.F) {
 	f.Add(review, "a, b")
 	f.Fuzz(func(t *testing.T, text, value string) {
-		p, err := Parse([]byte(text), "x")
+		p, err := parsePrompt([]byte(text), "x")
 		if err != nil {
 			return
 		}
