@@ -16,12 +16,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // newCatalog returns a registry with the plugin t, which follows the directives in the _meta of a request.
-func newCatalog(t testing.TB, serve serving.Func) *registry.Registry {
+func newCatalog(t testing.TB, serve plugin.Func) *registry.Registry {
 	t.Helper()
 	r, err := registry.New(t.Context(), registry.Options{})
 	if err != nil {
@@ -38,7 +38,7 @@ func newCatalog(t testing.TB, serve serving.Func) *registry.Registry {
 	return r
 }
 
-func addTools(t testing.TB, r *registry.Registry, serve serving.Func, plugin string, tools []string) {
+func addTools(t testing.TB, r *registry.Registry, serve plugin.Func, plugin string, tools []string) {
 	t.Helper()
 	var list []json.RawMessage
 	for _, name := range tools {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // builtinURI is the URI of the resource that lists the plugins.
@@ -26,7 +26,7 @@ func (r *Registry) addBuiltin() error {
 		return err
 	}
 	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
-	return r.addCode(manifest.HostName, &serving.Code{Manifest: m, Serve: r.readStatus})
+	return r.addCode(manifest.HostName, &plugin.Code{Manifest: m, Serve: r.readStatus})
 }
 
 // readStatus serves sallyport://plugins: the status of each plugin, with base names in place of file paths.

@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // AddGo publishes a plugin that runs in this process, without a sandbox: the host's own, tests and benchmarks. raw is
 // its manifest, in the form of a guest's; a problem for which a guest's entry would be left out is an error here.
 // Publishing and grants follow the plugin's Config, if there is one. A second plugin of the same name replaces the
 // first.
-func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
+func (r *Registry) AddGo(name string, raw []byte, serve plugin.Func) error {
 	if err := manifest.CheckName(name); err != nil {
 		return err
 	}
@@ -23,10 +23,10 @@ func (r *Registry) AddGo(name string, raw []byte, serve serving.Func) error {
 	if err := m.Refused(); err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}
-	return r.addCode(name, &serving.Code{Manifest: m, Serve: serve})
+	return r.addCode(name, &plugin.Code{Manifest: m, Serve: serve})
 }
 
-func (r *Registry) addCode(name string, code *serving.Code) error {
+func (r *Registry) addCode(name string, code *plugin.Code) error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()

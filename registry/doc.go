@@ -3,7 +3,7 @@
 //
 //	folder, sources ──▶ settle ──▶ digest ──▶ manifest ──▶ catalog ──▶ Snapshot ──▶ protocol
 //	                                   │          │                        │
-//	                                   └─ cache ──┘        module ◀── first call, or ahead of it
+//	                                   └─ cache ──┘        plugin ◀── first call, or ahead of it
 //
 // A file is read once it has stopped changing, and is identified by its SHA-256 digest from then on. Its manifest comes
 // from its custom section "sallyport.manifest", or from running the plugin without grants. Each change makes a new
@@ -17,7 +17,7 @@
 // never delays others. When a file is replaced, running calls finish on the old module. If the replacement is broken,
 // the old module continues to serve and the status reports it.
 //
-// Package catalog decides which plugin publishes which entry. Below are packages that do not depend on it: folder
-// selects the files to read, module describes and compiles their contents, manifest parses the offered entries, and
-// names derives their names.
+// Package catalog decides which plugin publishes which entry, and plugin compiles files and serves calls. Below are
+// packages that do not depend on them: folder selects the files to read, manifest parses the offered entries and derives
+// their names, document reads plugins without code, extismfile reads Extism manifests.
 package registry

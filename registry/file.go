@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // file is the state of one plugin file: its serving contents, and the result of loading its newest bytes. Guarded by
@@ -17,7 +17,7 @@ import (
 type file struct {
 	path   string
 	stamp  fileid.Stamp       // of the bytes loaded last
-	module *module.Module     // the serving module; nil if there is none
+	module *plugin.Module     // the serving module; nil if there is none
 	err    error              // why the newest bytes do not serve
 	text   *document.Document // the serving document; nil in other files
 	extism *extismfile.File   // the serving Extism manifest; nil in other files
@@ -47,7 +47,7 @@ func absolute(path string) string {
 }
 
 // beginLoad records that a file is being loaded and returns its serving module.
-func (r *Registry) beginLoad(path string) *module.Module {
+func (r *Registry) beginLoad(path string) *plugin.Module {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.files[path]
@@ -88,7 +88,7 @@ func (r *Registry) apply(l loaded) {
 }
 
 // serve replaces the module of a file and takes over the reference to it; nil removes it.
-func (f *file) serve(m *module.Module) {
+func (f *file) serve(m *plugin.Module) {
 	if f.module != nil {
 		f.module.Release()
 	}
@@ -106,7 +106,7 @@ func (r *Registry) remove(path string) {
 }
 
 // broken removes a module that failed to compile.
-func (r *Registry) broken(m *module.Module, err error) {
+func (r *Registry) broken(m *plugin.Module, err error) {
 	r.mu.Lock()
 	f := r.files[m.Path]
 	hit := f != nil && f.module == m

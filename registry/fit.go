@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
-	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -15,7 +15,7 @@ func (p *plan) fitting() (*grant.Set, error) {
 	if m == nil || !p.config.Grants.Varies() {
 		return p.config.Grants, nil
 	}
-	return p.config.Grants.Fit(fit.Shapes(m))
+	return p.config.Grants.Fit(plugin.Shapes(m))
 }
 
 // unfit reports why the settings of a plan do not fit its plugin; nil if they do.

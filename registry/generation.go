@@ -7,28 +7,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/document"
-	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// plugin is a name and file with its serving generation.
-type plugin struct {
-	home *serving.Plugin
+// slot is a name and file with its serving generation.
+type slot struct {
+	home *plugin.Plugin
 	now  *generation
 }
 
 // generation is a serving.Generation with the inputs that it was made from.
 type generation struct {
-	*serving.Generation
+	*plugin.Generation
 	name     string
 	config   Config
 	limits   runtime.Limits     // with the defaults applied
-	code     *serving.Code      // nil for a module
+	code     *plugin.Code       // nil for a module
 	text     *document.Document // the document with that code; nil for none
-	module   *module.Module     // nil for code
+	module   *plugin.Module     // nil for code
 	manifest *manifest.Manifest
 	wants    []hostfuncs.Want  // the wants that the operator can grant
 	unsaid   []string          // problems of the other wants
@@ -49,7 +47,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 		return nil
 	}
 	if old == nil {
-		old = &plugin{home: &serving.Plugin{Name: p.name, Relist: r.assemble, Ready: r.Ready,
+		old = &slot{home: &plugin.Plugin{Name: p.name, Relist: r.assemble, Ready: r.Ready,
 			Updated: func(uri string) { r.notes.Updated(p.name, uri) }}}
 		r.plugins[p.key()] = old
 	}
@@ -63,7 +61,7 @@ func (r *Registry) generationFor(p *plan) *generation {
 }
 
 // take removes a plugin.
-func (r *Registry) take(key string, p *plugin) {
+func (r *Registry) take(key string, p *slot) {
 	p.home.Replace(nil)
 	delete(r.plugins, key)
 }
@@ -88,7 +86,7 @@ func (g *generation) fits(p *plan, limits runtime.Limits) bool {
 	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
 }
 
-func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
+func (r *Registry) newGeneration(home *plugin.Plugin, p *plan) *generation {
 	grants, err := p.fitting()
 	if err != nil { // generationFor has checked this
 		grants = nil
@@ -97,7 +95,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	g := &generation{name: p.name, config: c, limits: orDefaults(c.Limits, r.defaults), code: p.code, text: p.text, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
-	o := serving.Options{State: c.State, Limits: g.limits, Publish: catalog.Plugin{
+	o := plugin.Options{State: c.State, Limits: g.limits, Publish: catalog.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: r.places, Logger: r.log,
 	}}
@@ -106,7 +104,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
 		wants := p.wants(g.module, p.told)
-		g.wants, g.unsaid = fit.Wants(wants, g.manifest), fit.Problems(wants, g.manifest)
+		g.wants, g.unsaid = plugin.Wants(wants, g.manifest), plugin.Problems(wants, g.manifest)
 		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
 		o.Module, o.Admit = g.module, r.admission(p)
 		if g.pinned != nil {
@@ -114,7 +112,7 @@ func (r *Registry) newGeneration(home *serving.Plugin, p *plan) *generation {
 		}
 	}
 	o.Policy = r.host.Plugin(policy)
-	g.Generation = serving.New(home, o)
+	g.Generation = plugin.New(home, o)
 	return g
 }
 

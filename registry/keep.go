@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -69,7 +69,7 @@ func (r *Registry) keep(p *plan) {
 }
 
 // keepBytes reads the bytes of a module again, pins them and stores a copy.
-func (r *Registry) keepBytes(name string, m *module.Module, terms lock.Terms) error {
+func (r *Registry) keepBytes(name string, m *plugin.Module, terms lock.Terms) error {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (r *Registry) admission(p *plan) func(context.Context) error {
 }
 
 // bytesOf reads the bytes of a module again: from its file, or from the stored copy.
-func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
+func (r *Registry) bytesOf(m *plugin.Module) ([]byte, error) {
 	wasm, _, err := fileid.Read(m.Path)
 	if err == nil && fileid.Digest(wasm) == m.Digest {
 		return wasm, nil
@@ -136,7 +136,7 @@ func (r *Registry) bytesOf(m *module.Module) ([]byte, error) {
 			return kept, nil
 		}
 	}
-	return nil, errors.Join(module.ErrReplaced, err)
+	return nil, errors.Join(plugin.ErrReplaced, err)
 }
 
 // importsOf returns the imports of a module, sorted and without duplicates.
@@ -180,7 +180,7 @@ func (r *Registry) compare(p *plan) {
 	})
 }
 
-func (r *Registry) takeSame(name, file string, pin lock.Pin, m *module.Module, terms lock.Terms) (bool, error) {
+func (r *Registry) takeSame(name, file string, pin lock.Pin, m *plugin.Module, terms lock.Terms) (bool, error) {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
 		return false, err

@@ -6,14 +6,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // loaded is the result of loading a file.
 type loaded struct {
 	path   string
-	module *module.Module
+	module *plugin.Module
 	fresh  bool // the module was made for this result, which holds the reference to it
 	stamp  fileid.Stamp
 	err    error
@@ -30,7 +30,7 @@ func (l loaded) discard() {
 
 // load reads a file. If it has the same contents as before, before is returned. A module that replaces a serving one is
 // compiled first, so that a broken one replaces nothing.
-func (r *Registry) load(ctx context.Context, path string, before *module.Module) loaded {
+func (r *Registry) load(ctx context.Context, path string, before *plugin.Module) loaded {
 	if document.Is(path) {
 		text, st, err := document.Read(path)
 		return loaded{path: path, stamp: st, text: text, err: err}
@@ -59,17 +59,17 @@ func (r *Registry) load(ctx context.Context, path string, before *module.Module)
 	return l
 }
 
-func (r *Registry) loader() *module.Loader {
-	return &module.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Cache: r.cache, Buffers: &r.buffers}
+func (r *Registry) loader() *plugin.Loader {
+	return &plugin.Loader{Engine: r.opts.Engine, Host: r.host, Dialects: r.opts.Dialects, Cache: r.cache, Buffers: &r.buffers}
 }
 
 // compile reads a module's file again and compiles it, if its bytes are unchanged.
-func (r *Registry) compile(ctx context.Context, m *module.Module, st fileid.Stamp) (*runtime.Module, error) {
+func (r *Registry) compile(ctx context.Context, m *plugin.Module, st fileid.Stamp) (*runtime.Module, error) {
 	wasm, err := r.bytesOf(m)
 	if err != nil {
 		r.cache.Forget(st)
 		r.touch(m.Path)
-		return nil, module.ErrReplaced
+		return nil, plugin.ErrReplaced
 	}
 	compiled, err := r.loader().Compile(ctx, wasm)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -113,7 +113,7 @@ func TestDescribe_limits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("runs with no grants, %d MiB of memory and %.0f s,", runtime.DefaultMemory>>20, module.DescribeTime.Seconds())
+	want := fmt.Sprintf("runs with no grants, %d MiB of memory and %.0f s,", runtime.DefaultMemory>>20, plugin.DescribeTime.Seconds())
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/plugins.md does not say %q", want)
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 const nestedManifest = `{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"who":{"type":"string"},"n":{"type":"integer"}}}}]}`
 
 // passing calls a tool with the params returned by to, and answers with the outcome.
-func passing(to func(params json.RawMessage) string) serving.Func {
+func passing(to func(params json.RawMessage) string) plugin.Func {
 	return func(ctx context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 		raw, err := runtime.GateFrom(ctx).Ask(ctx, "tools/call", json.RawMessage(to(params)), nil)
 		var ask *runtime.AskError
@@ -55,7 +55,7 @@ func nestedRegistry(t *testing.T, configs map[string]Config, ask string) *Regist
 		}
 		return json.Marshal(map[string]string{"inner": string(e.Kind), "why": e.Message})
 	}
-	for name, serve := range map[string]serving.Func{"outer": passing(func(json.RawMessage) string { return ask }), "inner": inner} {
+	for name, serve := range map[string]plugin.Func{"outer": passing(func(json.RawMessage) string { return ask }), "inner": inner} {
 		if err := r.AddGo(name, []byte(nestedManifest), serve); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 		"middle": {Grants: grantsOf(t, "tools: inner-go {any: true}")},
 		"inner":  {Grants: grantsOf(t, "net: POST http://127.0.0.1:1/**")},
 	}})
-	ask := func(method, params string) serving.Func {
+	ask := func(method, params string) plugin.Func {
 		return func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			_, err := runtime.GateFrom(ctx).Ask(ctx, method, json.RawMessage(params), noStreams{})
 			return json.Marshal(fmt.Sprint(err))

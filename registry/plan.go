@@ -12,8 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // plan is one plugin that should exist: a name with a file or with built-in code.
@@ -21,7 +20,7 @@ type plan struct {
 	name   string
 	path   string             // "" for built-in code
 	file   *file              // nil: there is no such file
-	code   *serving.Code      // serves in place of a module
+	code   *plugin.Code       // serves in place of a module
 	text   *document.Document // the document with that code; nil for none
 	config Config
 	err    error // why there can be no such plugin
@@ -31,7 +30,7 @@ type plan struct {
 	own  Config               // the operator's configuration, before a manifest narrowed it
 	told *extismfile.Manifest // the manifest in force; nil for none
 
-	module  *module.Module // the module that may serve; nil: none, or not yet
+	module  *plugin.Module // the module that may serve; nil: none, or not yet
 	pin     *lock.Pin      // the approved terms; nil: no approval needed
 	rival   bool           // held because a different file was approved under its name
 	waits   string         // the digest of bytes that wait for approval in place of module; "" is none

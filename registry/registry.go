@@ -18,8 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/module"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -58,7 +57,7 @@ type File struct {
 }
 
 // Dialect detects and implements a calling convention.
-type Dialect = module.Dialect
+type Dialect = plugin.Dialect
 
 // Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
 type Registry struct {
@@ -85,7 +84,7 @@ type Registry struct {
 	whole     atomic.Bool // see Whole
 	sayOnce   sync.Once
 
-	warm      chan *module.Module
+	warm      chan *plugin.Module
 	warmAfter time.Duration
 
 	mu       sync.Mutex
@@ -93,10 +92,10 @@ type Registry struct {
 	closed   bool
 	configs  map[string]Config
 	defaults runtime.Limits
-	files    map[string]*file         // by absolute path
-	code     map[string]*serving.Code // the plugins of this process, by name
-	plugins  map[string]*plugin       // by name and path
-	kept     map[string]bool          // stored copies that serve while newer bytes wait for approval
+	files    map[string]*file        // by absolute path
+	code     map[string]*plugin.Code // the plugins of this process, by name
+	plugins  map[string]*slot        // by name and path
+	kept     map[string]bool         // stored copies that serve while newer bytes wait for approval
 }
 
 // shown is the published state at one moment.
@@ -139,8 +138,8 @@ func newRegistry(o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: catalog.NewNotifier(),
-		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*serving.Code{}, plugins: map[string]*plugin{},
-		warm: make(chan *module.Module, maxWarm), warmAfter: warmDelay, began: time.Now(), firstList: firstList,
+		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*plugin.Code{}, plugins: map[string]*slot{},
+		warm: make(chan *plugin.Module, maxWarm), warmAfter: warmDelay, began: time.Now(), firstList: firstList,
 	}
 	r.cache = cache.Open(o.State, r.log)
 	r.stop, r.cancel = context.WithCancel(context.Background())

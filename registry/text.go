@@ -7,12 +7,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // codeOf returns the implementation of a document's plugin.
-func codeOf(d *document.Document) *serving.Code {
-	return &serving.Code{Manifest: d.Manifest, Serve: d.Serve, Skill: d.Skill}
+func codeOf(d *document.Document) *plugin.Code {
+	return &plugin.Code{Manifest: d.Manifest, Serve: d.Serve, Skill: d.Skill}
 }
 
 // trustText decides which bytes of a document may serve. A document that was never approved serves as it is, even after

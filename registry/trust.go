@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // trust decides which bytes of a plan may serve: those approved under its name, or those seen first. Others are held,
@@ -174,7 +174,7 @@ func short(digest string) string { return digest[:min(len(digest), len("sha256:"
 
 // approved returns the approved module: from the stored copy, or the serving one. loading is set if the stored copy is
 // yet to be read.
-func (r *Registry) approved(p *plan, pin lock.Pin) (m *module.Module, loading bool) {
+func (r *Registry) approved(p *plan, pin lock.Pin) (m *plugin.Module, loading bool) {
 	if r.opts.Lock.Keeps(pin.Digest) {
 		p.kept = r.opts.Lock.KeptFile(pin.Digest)
 		f := r.files[p.kept]
@@ -203,7 +203,7 @@ func (p *plan) pinned() map[string]string {
 }
 
 // terms returns the terms of a module of this plan under a manifest, without its imports.
-func (p *plan) terms(m *module.Module, told *extismfile.Manifest) lock.Terms {
+func (p *plan) terms(m *plugin.Module, told *extismfile.Manifest) lock.Terms {
 	t := lock.Terms{Digest: m.Digest, Wants: p.wants(m, told), Definitions: m.Manifest.Definitions()}
 	if said := saidBy(told); said != nil {
 		t.Definitions[lock.Manifest] = said
@@ -240,7 +240,7 @@ func saidBy(m *extismfile.Manifest) json.RawMessage {
 }
 
 // hashes returns the definition hashes of terms.
-func (p *plan) hashes(m *module.Module, told *extismfile.Manifest) map[string]string {
+func (p *plan) hashes(m *plugin.Module, told *extismfile.Manifest) map[string]string {
 	said := saidBy(told)
 	if said == nil {
 		return m.Hashes()
@@ -251,7 +251,7 @@ func (p *plan) hashes(m *module.Module, told *extismfile.Manifest) map[string]st
 }
 
 // wants returns the wants of a plugin and of the manifest that names it.
-func (p *plan) wants(m *module.Module, told *extismfile.Manifest) []json.RawMessage {
+func (p *plan) wants(m *plugin.Module, told *extismfile.Manifest) []json.RawMessage {
 	if told == nil {
 		return m.Manifest.Wants
 	}

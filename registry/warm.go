@@ -3,7 +3,7 @@ package registry
 import (
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/registry/module"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 )
 
 // warmUp queues a module for compilation. With a full queue the module is left to its first call.
-func (r *Registry) warmUp(m *module.Module) {
+func (r *Registry) warmUp(m *plugin.Module) {
 	select {
 	case r.warm <- m:
 	default:

@@ -19,8 +19,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/inspect"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -53,7 +53,7 @@ func newInspect(std stdio) *cobra.Command {
 
 // describeFile describes a plugin file. A module without a packed description is run without grants; its standard error
 // goes to the log.
-func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*inspect.Description, error) {
+func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*plugin.Description, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() { // opening a pipe would block
@@ -66,13 +66,13 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
-		return inspect.NewDescriber(h.Engine, h.Gates)(ctx, wasm, d)
+		return plugin.NewDescriber(h.Engine, h.Gates)(ctx, wasm, d)
 	}
-	return inspect.File(ctx, file, host.Dialects(), ask)
+	return plugin.Inspect(ctx, file, host.Dialects(), ask)
 }
 
 // printDescription prints a description, and the state of its digest.
-func printDescription(w io.Writer, d *inspect.Description, known string) error {
+func printDescription(w io.Writer, d *plugin.Description, known string) error {
 	m := d.Manifest
 	fmt.Fprintln(w, strings.TrimSpace(ui.Line(cmp.Or(m.Name, d.Name))+" "+ui.Line(m.Version)))
 	if m.Name != "" && d.Name != m.Name {
@@ -101,9 +101,9 @@ func printDescription(w io.Writer, d *inspect.Description, known string) error {
 }
 
 // fileForm describes the file: dialect, size, and whether it is packed.
-func fileForm(d *inspect.Description) string {
+func fileForm(d *plugin.Description) string {
 	switch {
-	case d.Dialect == inspect.Text:
+	case d.Dialect == plugin.TextDialect:
 		return fmt.Sprintf("text without code, %d bytes", d.Size)
 	case d.Packed:
 		return fmt.Sprintf("%s dialect, %d bytes, packed", d.Dialect, d.Size)
@@ -124,7 +124,7 @@ func problems(w io.Writer, m *manifest.Manifest) {
 }
 
 // section lists entries by name, with the first line of their descriptions.
-func section(w io.Writer, d *inspect.Description, title string, entries []json.RawMessage, name, about string) {
+func section(w io.Writer, d *plugin.Description, title string, entries []json.RawMessage, name, about string) {
 	if len(entries) == 0 {
 		return
 	}
@@ -141,7 +141,7 @@ func section(w io.Writer, d *inspect.Description, title string, entries []json.R
 }
 
 // published returns the public name of a tool or prompt, if it is not the default one.
-func published(d *inspect.Description, title, name string) string {
+func published(d *plugin.Description, title, name string) string {
 	public, ok := d.Published[manifest.Key(manifest.Kind(strings.TrimSuffix(title, "s")), name)]
 	if !ok || public == d.Name+"-"+name || public == name {
 		return ""

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/serving"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 )
 
 // Main is a TestMain that fails if goroutines of the transports outlive the tests.
@@ -47,7 +47,7 @@ func leaked() (stacks string) {
 
 // Server returns a protocol server over one in-process plugin, "t", with unprefixed tool names. Both are closed
 // with the test.
-func Server(t testing.TB, manifest string, serve serving.Func) (*protocol.Server, *registry.Registry) {
+func Server(t testing.TB, manifest string, serve plugin.Func) (*protocol.Server, *registry.Registry) {
 	t.Helper()
 	bare := false
 	r, err := registry.New(t.Context(), registry.Options{Plugins: map[string]registry.Config{"t": {Prefix: &bare}}})

@@ -1,6 +1,4 @@
-// Package module loads plugin files and shares their compiled form. A module, identified by its digest, is described
-// when it is loaded and compiled on first use.
-package module
+package plugin
 
 import (
 	"context"

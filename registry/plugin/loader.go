@@ -1,4 +1,4 @@
-package module
+package plugin
 
 import (
 	"bytes"
@@ -89,7 +89,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := Recognise(b, l.Dialects)
+	d, err := Detect(b, l.Dialects)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	raw, err := Ask(ctx, l.Host, compiled, m.Dialect, filepath.Base(m.Path))
+	raw, err := Describe(ctx, l.Host, compiled, m.Dialect, filepath.Base(m.Path))
 	if err != nil {
 		compiled.Close()
 		return nil, err
@@ -125,8 +125,8 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 	return raw, nil
 }
 
-// Ask runs plugin/describe in a separate instance and returns the manifest, unchecked.
-func Ask(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
+// Describe runs plugin/describe in a separate instance and returns the manifest, unchecked.
+func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
 		Limits: runtime.Limits{Deadline: DescribeTime, Output: manifest.MaxSize},
 		State:  runtime.StateFresh, // for a single call

@@ -1,4 +1,4 @@
-package serving
+package plugin
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 
 const twoTools = `{"tools":[{"name":"x","inputSchema":{"type":"object"}},{"name":"y","inputSchema":{"type":"object"}}]}`
 
-// home returns a plugin that does not serve yet, and the count of its Relist calls.
-func home() (p *Plugin, relisted *int) {
+// homePlugin returns a plugin that does not serve yet, and the count of its Relist calls.
+func homePlugin() (p *Plugin, relisted *int) {
 	relisted = new(int)
 	p = &Plugin{Name: "p", Relist: func() { *relisted++ }, Ready: func(context.Context) error { return nil }, Updated: func(string) {}}
 	return p, relisted
 }
 
-// generation returns a generation of a plugin, served by code.
-func generation(t testing.TB, p *Plugin, code Func) *Generation {
+// newTestGeneration returns a generation of a plugin, served by code.
+func newTestGeneration(t testing.TB, p *Plugin, code Func) *Generation {
 	t.Helper()
 	m, err := manifest.Parse([]byte(twoTools))
 	if err != nil {
@@ -55,11 +55,11 @@ func says(text string) Func {
 
 // A running call ends on the generation it began with; a later one, by an entry of the old generation, is served by the
 // new one, and fails once the plugin is removed.
-func TestGeneration_Replaced(t *testing.T) {
+func TestGeneration_callsGoToItsReplacement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := home()
+		p, _ := homePlugin()
 		begun, letGo := make(chan struct{}), make(chan struct{})
-		old := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		old := newTestGeneration(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			close(begun)
 			<-letGo
 			return json.RawMessage(`"old"`), nil
@@ -75,7 +75,7 @@ func TestGeneration_Replaced(t *testing.T) {
 			first <- string(answer)
 		}()
 		<-begun
-		p.Replace(generation(t, p, says(`"new"`)))
+		p.Replace(newTestGeneration(t, p, says(`"new"`)))
 		old.Retire()
 		if answer, err := x.Call(t.Context(), catalog.Call{}); err != nil || string(answer) != `"new"` {
 			t.Errorf("after it was replaced: %s %v", answer, err)
@@ -102,10 +102,10 @@ func TestGeneration_Replaced(t *testing.T) {
 }
 
 // Drain does not outlast its context.
-func TestGeneration_DrainGivesUp(t *testing.T) {
-	p, _ := home()
+func TestDrain_endsWithItsContext(t *testing.T) {
+	p, _ := homePlugin()
 	begun, letGo := make(chan struct{}), make(chan struct{})
-	g := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	g := newTestGeneration(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		close(begun)
 		<-letGo
 		return json.RawMessage("{}"), nil
@@ -127,10 +127,10 @@ func TestGeneration_DrainGivesUp(t *testing.T) {
 	<-ended
 }
 
-func TestCode_ErrorsHaveAForm(t *testing.T) {
-	p, _ := home()
+func TestCode_convertsErrors(t *testing.T) {
+	p, _ := homePlugin()
 	var give error
-	g := generation(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, give })
+	g := newTestGeneration(t, p, func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, give })
 	p.Replace(g)
 	x := tool(t, g, "x")
 	for _, c := range []struct {
@@ -159,9 +159,9 @@ func TestCode_ErrorsHaveAForm(t *testing.T) {
 }
 
 // Check sees the answer before the caller does, and its error ends the call.
-func TestCheck_EndsTheCall(t *testing.T) {
-	p, _ := home()
-	g := generation(t, p, says(`{"content":[]}`))
+func TestGeneration_failedCheckEndsTheCall(t *testing.T) {
+	p, _ := homePlugin()
+	g := newTestGeneration(t, p, says(`{"content":[]}`))
 	p.Replace(g)
 	wrong := errors.New("wrong")
 	_, err := tool(t, g, "x").Call(t.Context(), catalog.Call{Check: func(answer json.RawMessage) (catalog.Verdict, error) {
@@ -176,9 +176,9 @@ func TestCheck_EndsTheCall(t *testing.T) {
 }
 
 // One call may change its plugin's lists only maxChanges times: each change rebuilds the catalog.
-func TestChanged_IsBounded(t *testing.T) {
-	p, relisted := home()
-	g := generation(t, p, func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+func TestGeneration_limitsListChanges(t *testing.T) {
+	p, relisted := homePlugin()
+	g := newTestGeneration(t, p, func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 		for i := range 1000 {
 			show := json.RawMessage(`{"visible":["x"]}`)
 			if i%2 == 1 {

@@ -1,4 +1,4 @@
-package serving
+package plugin
 
 import (
 	"context"
@@ -12,13 +12,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // moduleServer serves the calls of one plugin from a module.
 type moduleServer struct {
-	module *module.Module
+	module *Module
 	policy *hostfuncs.Policy
 	limits runtime.Limits
 	state  runtime.State
@@ -29,7 +28,7 @@ type moduleServer struct {
 
 var _ server = (*moduleServer)(nil)
 
-func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits, s runtime.State) *moduleServer {
+func newModuleServer(m *Module, p *hostfuncs.Policy, l runtime.Limits, s runtime.State) *moduleServer {
 	m.Retain()
 	return &moduleServer{module: m, policy: p, limits: l, state: s}
 }
@@ -37,7 +36,7 @@ func newModuleServer(m *module.Module, p *hostfuncs.Policy, l runtime.Limits, s 
 // stateOf returns the lifetime of a module's instances: the operator's setting, else the plugin's request. Only the
 // operator can set one instance for all callers. Extism plugins often keep state in their instance, which is safe where
 // each client has its own host: they get an instance per session.
-func stateOf(m *module.Module, wanted runtime.State) runtime.State {
+func stateOf(m *Module, wanted runtime.State) runtime.State {
 	asked := runtime.State(m.Manifest.State)
 	switch {
 	case wanted != "":
@@ -132,7 +131,7 @@ func (s *moduleServer) start() (runtime.Gate, func()) {
 func notReady(err error) error {
 	end := &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("the plugin cannot be loaded: %v", err), Err: err}
 	switch {
-	case errors.Is(err, module.ErrReplaced):
+	case errors.Is(err, ErrReplaced):
 		end.Message = err.Error()
 	case errors.Is(err, context.Canceled):
 		end.Kind, end.Message = runtime.KindCancelled, "the call was cancelled"

@@ -1,5 +1,4 @@
-// Package inspect describes a plugin file without loading it into a registry.
-package inspect
+package plugin
 
 import (
 	"context"
@@ -13,15 +12,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
-	"github.com/sallyport-mcp/sallyport/registry/fit"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Text is the dialect of a document.
-const Text = "text"
+// TextDialect is the dialect of a document.
+const TextDialect = "text"
 
 // Description describes a plugin file.
 type Description struct {
@@ -54,13 +51,13 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 			return nil, err
 		}
 		defer compiled.Close()
-		return module.Ask(ctx, host, compiled, d, "plugin")
+		return Describe(ctx, host, compiled, d, "plugin")
 	}
 }
 
-// File describes a plugin file. No code runs, unless a module has no manifest section: then describe is called, and a
+// Inspect describes a plugin file. No code runs, unless a module has no manifest section: then describe is called, and a
 // nil describe is ErrNotPacked. For an Extism manifest the module is described, with the manifest's wants.
-func File(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
+func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
 	switch {
@@ -79,7 +76,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 		d.Name = filepath.Base(path)
 		d.Manifest.Problems = append(d.Manifest.Problems, err.Error())
 	}
-	d.Manifest.Problems = slices.Concat(d.Manifest.Problems, d.publish(manifest.Tool), d.publish(manifest.Prompt), fit.Problems(d.Manifest.Wants, d.Manifest))
+	d.Manifest.Problems = slices.Concat(d.Manifest.Problems, d.publish(manifest.Tool), d.publish(manifest.Prompt), Problems(d.Manifest.Wants, d.Manifest))
 	return d, nil
 }
 
@@ -87,7 +84,7 @@ func File(ctx context.Context, path string, dialects []module.Dialect, describe 
 func (d *Description) publish(k manifest.Kind) (problems []string) {
 	first := map[string]string{}
 	for _, e := range d.Manifest.Entries(k) {
-		public := manifest.PublicName(d.Name, e.ID, d.Dialect != Text)
+		public := manifest.PublicName(d.Name, e.ID, d.Dialect != TextDialect)
 		if other, taken := first[public]; taken {
 			problems = append(problems, fmt.Sprintf("%s %q is left out: its public name %s is that of %q already", k, e.ID, public, other))
 			continue
@@ -107,10 +104,10 @@ func describeDocument(path string) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Description{Size: int(st.Size), Digest: doc.Digest, Dialect: Text, Packed: true, Imports: []string{}, Manifest: doc.Manifest}, nil
+	return &Description{Size: int(st.Size), Digest: doc.Digest, Dialect: TextDialect, Packed: true, Imports: []string{}, Manifest: doc.Manifest}, nil
 }
 
-func describeModule(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
+func describeModule(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
 	wasm, _, err := fileid.Read(path)
 	if err != nil {
 		return nil, err
@@ -118,12 +115,12 @@ func describeModule(ctx context.Context, path string, dialects []module.Dialect,
 	return describeBytes(ctx, wasm, dialects, describe)
 }
 
-func describeBytes(ctx context.Context, wasm []byte, dialects []module.Dialect, describe Describer) (*Description, error) {
+func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
 	}
-	dialect, err := module.Recognise(b, dialects)
+	dialect, err := Detect(b, dialects)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +142,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []module.Dialect, 
 }
 
 // describeManifest describes the module of an Extism manifest, with the manifest's wants.
-func describeManifest(ctx context.Context, path string, dialects []module.Dialect, describe Describer) (*Description, error) {
+func describeManifest(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,4 @@
-// Package fit relates a plugin's manifest to the grant language: it lists the arguments that grants may bind, and
-// converts wants to grant lines.
-package fit
+package plugin
 
 import (
 	"encoding/json"
@@ -20,15 +18,15 @@ func Shapes(m *manifest.Manifest) []grant.Shape {
 		for _, e := range m.Entries(k) {
 			all = append(all, grant.Shape{
 				Entry: grant.Entry{Kind: string(k), Name: e.ID},
-				Binds: func(path []string) error { return binds(k, e, path) },
+				Binds: func(path []string) error { return bindable(k, e, path) },
 			})
 		}
 	}
 	return all
 }
 
-// binds reports why a grant cannot bind an argument of an entry; nil if it can.
-func binds(k manifest.Kind, e manifest.Entry, path []string) error {
+// bindable reports why a grant cannot bind an argument of an entry; nil if it can.
+func bindable(k manifest.Kind, e manifest.Entry, path []string) error {
 	name := strings.Join(path, ".")
 	switch {
 	case k == manifest.Tool:

@@ -1,4 +1,4 @@
-package serving
+package plugin
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
-	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -23,7 +22,7 @@ type Options struct {
 	// Publish selects the published entries; Chosen and Server are set by the generation.
 	Publish catalog.Plugin
 	// Module serves the calls; if nil, Code does. The generation holds a reference to it until it is drained.
-	Module *module.Module
+	Module *Module
 	Code   Func
 	// Policy creates the gates of the calls; Drain closes it.
 	Policy *hostfuncs.Policy
@@ -38,7 +37,7 @@ type Options struct {
 type Generation struct {
 	plugin  *Plugin
 	publish catalog.Plugin
-	module  *module.Module // nil for code
+	module  *Module // nil for code
 	state   runtime.State
 	policy  *hostfuncs.Policy
 	output  int // bytes of an answer sent to the caller at once; 0 is no limit
@@ -174,7 +173,7 @@ func (g *Generation) Serve(ctx context.Context, c catalog.Call, r catalog.Reques
 		c.ID = rand.Text()
 	}
 	result, err := g.once(ctx, c, r)
-	if !errors.Is(err, module.ErrReplaced) {
+	if !errors.Is(err, ErrReplaced) {
 		return result, err
 	}
 	wait, cancel := context.WithTimeout(ctx, reloadWait)

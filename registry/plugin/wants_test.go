@@ -1,4 +1,4 @@
-package fit
+package plugin
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // Wants become lines that the operator can be asked about; wants without a valid line are left out, and none is a
 // grant.
-func TestWants(t *testing.T) {
+func TestWants_leavesOutUngrantable(t *testing.T) {
 	m, err := manifest.Parse([]byte(`{"name":"p","tools":[{"name":"get","inputSchema":{"type":"object","properties":{"owner":{"type":"string"}}}}],"wants":[
 		{"net":"GET https://a.example/**","why":"looks up"}, {"net":"POST https://a.example/{args.owner}/x","body":"64KiB"},
 		{"net":"GET https://a.example/{args.nobody}"}, {"deny":"net: GET https://b.example/"}, {"fs":"read ~/work/**"}, {"kv":"1MiB"},
@@ -32,7 +32,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-func TestWants_areBounded(t *testing.T) {
+func TestWants_limitsTheirNumber(t *testing.T) {
 	m := &manifest.Manifest{}
 	for i := range 1000 {
 		m.Wants = append(m.Wants, fmt.Appendf(nil, `{"net":"GET https://a.example/%d"}`, i))
@@ -43,7 +43,7 @@ func TestWants_areBounded(t *testing.T) {
 }
 
 // A want that cannot be granted is reported with the error of its grant line.
-func TestProblems(t *testing.T) {
+func TestProblems_giveReasons(t *testing.T) {
 	m, err := manifest.Parse([]byte(`{"wants":[{"net":"GET https://a.example/**","why":"ok"},{"nett":"GET https://a.example/**"},{"net":"example.com"},7,{"deny":"net: GET https://b.example/"}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package inspect
+package plugin
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
-	"github.com/sallyport-mcp/sallyport/registry/module"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -23,10 +22,10 @@ const (
 	tools = `{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}`
 )
 
-var dialects = []module.Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
+var dialects = []Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
 
-// guest returns a plugin with a constant answer, and a manifest section unless manifest is empty.
-func guest(manifest, answer string) []byte {
+// guestFile returns a plugin with a constant answer, and a manifest section unless manifest is empty.
+func guestFile(manifest, answer string) []byte {
 	var m wasmtest.Module
 	write := m.Import("sallyport", "write", []byte{wasmtest.I32, wasmtest.I32, wasmtest.I32}, []byte{wasmtest.I32})
 	m.Memory(1, 1)
@@ -41,7 +40,7 @@ func guest(manifest, answer string) []byte {
 	return m.Bytes()
 }
 
-func write(t *testing.T, name string, content []byte) string {
+func writeGuest(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -50,9 +49,9 @@ func write(t *testing.T, name string, content []byte) string {
 	return path
 }
 
-func TestFile_Packed(t *testing.T) {
-	wasm := guest(label, "")
-	d, err := File(t.Context(), write(t, "my-plugin.wasm", wasm), dialects, nil)
+func TestInspect_packedModule(t *testing.T) {
+	wasm := guestFile(label, "")
+	d, err := Inspect(t.Context(), writeGuest(t, "my-plugin.wasm", wasm), dialects, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +64,9 @@ func TestFile_Packed(t *testing.T) {
 }
 
 // A plugin without a manifest section is described by the Describer, if there is one.
-func TestFile_Asked(t *testing.T) {
-	plain := write(t, "plain.wasm", guest("", `{"result":`+tools+`}`))
-	if _, err := File(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
+func TestInspect_asksTheModule(t *testing.T) {
+	plain := writeGuest(t, "plain.wasm", guestFile("", `{"result":`+tools+`}`))
+	if _, err := Inspect(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
 		t.Errorf("%v", err)
 	}
 	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{Host: native.HostFuncs()})
@@ -77,7 +76,7 @@ func TestFile_Asked(t *testing.T) {
 	defer engine.Close(context.Background())
 	host := hostfuncs.NewHost(nil)
 	defer host.Close()
-	d, err := File(t.Context(), plain, dialects, NewDescriber(engine, host))
+	d, err := Inspect(t.Context(), plain, dialects, NewDescriber(engine, host))
 	if err != nil || d.Packed || len(d.Manifest.Tools) != 1 || string(d.Raw) != tools {
 		t.Errorf("%+v %v", d, err)
 	}
@@ -85,16 +84,16 @@ func TestFile_Asked(t *testing.T) {
 
 // For an Extism manifest the module is described, with the manifest's wants; a module with a different digest is
 // rejected.
-func TestFile_ExtismManifest(t *testing.T) {
-	wasm := guest(label, "")
-	path := write(t, "p.wasm", wasm)
+func TestInspect_extismManifest(t *testing.T) {
+	wasm := guestFile(label, "")
+	path := writeGuest(t, "p.wasm", wasm)
 	beside := filepath.Join(filepath.Dir(path), "p.json")
 	for hash, ok := range map[string]bool{strings.TrimPrefix(fileid.Digest(wasm), "sha256:"): true, strings.Repeat("0", 64): false} {
 		raw := fmt.Sprintf(`{"wasm":[{"path":"p.wasm","hash":%q}],"allowed_hosts":["example.com"],"allowed_paths":{"ro:/srv":"/srv"}}`, hash)
 		if err := os.WriteFile(beside, []byte(raw), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d, err := File(t.Context(), beside, dialects, nil)
+		d, err := Inspect(t.Context(), beside, dialects, nil)
 		if ok != (err == nil) || ok && (d.File != beside || d.Digest != fileid.Digest(wasm) || d.Name != "p" || len(d.Manifest.Wants) != 3 ||
 			string(d.Manifest.Wants[2]) != `{"fs":"read /srv/**","why":"allowed_paths names \"ro:/srv\""}`) {
 			t.Errorf("%s: %+v %v", hash, d, err)
@@ -103,21 +102,21 @@ func TestFile_ExtismManifest(t *testing.T) {
 }
 
 // Errors name the file.
-func TestFile_NoPlugin(t *testing.T) {
+func TestInspect_explainsForeignModules(t *testing.T) {
 	for _, content := range []string{"hello", ""} {
-		path := write(t, "p.wasm", []byte(content))
-		if _, err := File(t.Context(), path, dialects, nil); err == nil || !strings.Contains(err.Error(), path) {
+		path := writeGuest(t, "p.wasm", []byte(content))
+		if _, err := Inspect(t.Context(), path, dialects, nil); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
-	if _, err := File(t.Context(), filepath.Join(t.TempDir(), "none.wasm"), dialects, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Inspect(t.Context(), filepath.Join(t.TempDir(), "none.wasm"), dialects, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
 
 // An author sees the same as an operator: the public names, the entries left out, and the wants that cannot be granted.
-func TestFile_Mistakes(t *testing.T) {
-	d, err := File(t.Context(), write(t, "try.wasm", guest(`{"wants":[{"nett":"GET https://x/"}],"tools":[{"name":"a b/ü","inputSchema":{"type":"object"}},
+func TestInspect_reportsMistakes(t *testing.T) {
+	d, err := Inspect(t.Context(), writeGuest(t, "try.wasm", guestFile(`{"wants":[{"nett":"GET https://x/"}],"tools":[{"name":"a b/ü","inputSchema":{"type":"object"}},
 		{"name":"x y","inputSchema":{"type":"object"}},{"name":"x_y","inputSchema":{"type":"object"}}]}`, "")), dialects, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package module
+package plugin
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // Modules that are not plugins get different errors, since the remedies differ.
-func TestRecognise_SaysWhatToDo(t *testing.T) {
+func TestDetect_namesTheRemedy(t *testing.T) {
 	exporting := func(names ...string) []byte {
 		var m wasmtest.Module
 		for _, name := range names {
@@ -35,7 +35,7 @@ func TestRecognise_SaysWhatToDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := Recognise(b, dialects); !errors.Is(err, c.want) {
+		if _, err := Detect(b, dialects); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package fit
+package plugin
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package module
+package plugin
 
 import (
 	"errors"
@@ -24,8 +24,8 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// Recognise returns the first dialect that recognises a module, or an error that says why it is not a plugin.
-func Recognise(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
+// Detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.
+func Detect(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
 	if b.HasExport("mcp_handle") && b.HasExport("_start") && !b.HasExport("_initialize") {
 		return nil, errProgram
 	}

@@ -1,4 +1,4 @@
-package module
+package plugin
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func compiling(t *testing.T, compile func() error) *Module {
 	return m
 }
 
-func TestGet_CompilesOnceForAll(t *testing.T) {
+func TestModuleGet_compilesOnceForAllCallers(t *testing.T) {
 	var times atomic.Int32
 	broken := errors.New("broken")
 	m := compiling(t, func() error {
@@ -44,7 +44,7 @@ func TestGet_CompilesOnceForAll(t *testing.T) {
 	}
 }
 
-func TestGet_TriesAgainWhatCouldNotBeRead(t *testing.T) {
+func TestModuleGet_retriesAReplacedFile(t *testing.T) {
 	var times atomic.Int32
 	m := compiling(t, func() error {
 		times.Add(1)
@@ -60,7 +60,7 @@ func TestGet_TriesAgainWhatCouldNotBeRead(t *testing.T) {
 	}
 }
 
-func TestGet_CallerGivesUp(t *testing.T) {
+func TestModuleGet_endsWithItsContext(t *testing.T) {
 	goOn := make(chan struct{})
 	broken := errors.New("broken")
 	m := compiling(t, func() error {
@@ -78,7 +78,7 @@ func TestGet_CallerGivesUp(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestModule_closesWithItsLastReference(t *testing.T) {
 	m := newModule("p.wasm", "sha256:00")
 	m.Retain()
 	m.Release()
@@ -92,7 +92,7 @@ func TestClaims(t *testing.T) {
 }
 
 // The last Release cancels the compilation.
-func TestRelease_endsTheCompilation(t *testing.T) {
+func TestModuleRelease_cancelsTheCompilation(t *testing.T) {
 	m := newModule("p.wasm", "sha256:1")
 	ended := make(chan struct{})
 	m.CompileBy(func(ctx context.Context) (*runtime.Module, error) {
