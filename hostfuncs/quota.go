@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -22,41 +24,37 @@ type quota struct {
 	now    func() time.Time
 
 	mu   sync.Mutex
-	all  bucket
+	all  *rate.Limiter
 	each map[string]*principalUse
 }
 
 // principalUse is the usage of one principal.
 type principalUse struct {
-	bucket  bucket
+	bucket  *rate.Limiter
 	running int
 }
 
-// bucket is a token bucket with the calls of one second as its capacity, at least one.
-type bucket struct {
-	left  float64
-	since time.Time
+// newBucket returns a token bucket with the calls of one second as its capacity, at least one.
+func newBucket(perSecond float64) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(perSecond), int(min(max(1, perSecond), math.MaxInt32)))
 }
 
-// take consumes one call. If there is none, it returns the time to wait.
-func (b *bucket) take(rate float64, now time.Time) (wait time.Duration) {
-	size := math.Max(1, rate)
-	if b.since.IsZero() {
-		b.left = size
-	} else if passed := now.Sub(b.since).Seconds(); passed > 0 {
-		b.left = math.Min(size, b.left+passed*rate)
-	}
-	b.since = now
-	if b.left >= 1 {
-		b.left--
+// takeCall consumes one call. If there is none, it returns the time to wait.
+func takeCall(b *rate.Limiter, now time.Time) (wait time.Duration) {
+	if b.AllowN(now, 1) {
 		return 0
 	}
-	return time.Duration((1 - b.left) / rate * float64(time.Second))
+	return max(1, time.Duration((1-b.TokensAt(now))/float64(b.Limit())*float64(time.Second)))
+}
+
+// idle reports whether the usage equals that of a new principal.
+func (u *principalUse) idle(now time.Time) bool {
+	return u.running == 0 && u.bucket.TokensAt(now) >= float64(u.bucket.Burst())
 }
 
 // newQuota returns the quota of a plugin. Errors contain its name.
 func newQuota(plugin string, l Limits) *quota {
-	return &quota{plugin: plugin, limits: l, now: time.Now, each: map[string]*principalUse{}}
+	return &quota{plugin: plugin, limits: l, now: time.Now, all: newBucket(l.Rate), each: map[string]*principalUse{}}
 }
 
 // admit admits one call of a principal. The caller must call release when the call ends. The error is an *AskError
@@ -67,19 +65,19 @@ func (q *quota) admit(principal string) (release func(), err error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	u := q.user(principal)
 	now := q.now()
+	u := q.user(principal, now)
 	if most := q.limits.PrincipalCalls; most > 0 && u.running >= most {
 		return nil, limited(time.Second, "plugin %q serves %s of one caller at a time (limits.principal_calls)", q.plugin, callsOf(float64(most)))
 	}
-	if rate := q.limits.PrincipalRate; rate > 0 {
-		if wait := u.bucket.take(rate, now); wait > 0 {
-			return nil, limited(wait, "plugin %q serves %s a second of one caller (limits.principal_rate)", q.plugin, callsOf(rate))
+	if perSecond := q.limits.PrincipalRate; perSecond > 0 {
+		if wait := takeCall(u.bucket, now); wait > 0 {
+			return nil, limited(wait, "plugin %q serves %s a second of one caller (limits.principal_rate)", q.plugin, callsOf(perSecond))
 		}
 	}
-	if rate := q.limits.Rate; rate > 0 {
-		if wait := q.all.take(rate, now); wait > 0 {
-			return nil, limited(wait, "plugin %q serves %s a second (limits.rate)", q.plugin, callsOf(rate))
+	if perSecond := q.limits.Rate; perSecond > 0 {
+		if wait := takeCall(q.all, now); wait > 0 {
+			return nil, limited(wait, "plugin %q serves %s a second (limits.rate)", q.plugin, callsOf(perSecond))
 		}
 	}
 	u.running++
@@ -91,13 +89,13 @@ func (q *quota) admit(principal string) (release func(), err error) {
 }
 
 // user finds or adds the entry of a principal.
-func (q *quota) user(principal string) *principalUse {
+func (q *quota) user(principal string, now time.Time) *principalUse {
 	if u := q.each[principal]; u != nil {
 		return u
 	}
 	if len(q.each) >= maxPrincipals {
 		for name, u := range q.each {
-			if u.running == 0 && q.now().Sub(u.bucket.since) > time.Minute {
+			if u.idle(now) {
 				delete(q.each, name)
 			}
 		}
@@ -106,7 +104,7 @@ func (q *quota) user(principal string) *principalUse {
 		principal = "" // the remaining principals share an entry
 	}
 	if q.each[principal] == nil {
-		q.each[principal] = &principalUse{}
+		q.each[principal] = &principalUse{bucket: newBucket(q.limits.PrincipalRate)}
 	}
 	return q.each[principal]
 }

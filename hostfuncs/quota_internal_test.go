@@ -97,6 +97,31 @@ func TestQuota_dropsIdlePrincipalsBeyondBound(t *testing.T) {
 	}
 }
 
+func TestQuota_keepsPrincipalsUntilTheirCallsAreBack(t *testing.T) {
+	now := time.Unix(1000, 0)
+	q := newQuota("p", Limits{PrincipalRate: 1.0 / 600})
+	q.now = func() time.Time { return now }
+	admit := func(who string) error {
+		release, err := q.admit(who)
+		if err == nil {
+			release()
+		}
+		return err
+	}
+	for i := range maxPrincipals {
+		if err := admit(time.Duration(i).String()); err != nil {
+			t.Fatalf("principal %d: got %v, want its first call admitted", i, err)
+		}
+	}
+	now = now.Add(2 * time.Minute)
+	if err := admit("new"); err != nil {
+		t.Fatalf("one more principal: got %v, want it admitted", err)
+	}
+	if err := admit("0s"); err == nil {
+		t.Error("a principal of one call in 10 minutes: got a second one admitted after 2 minutes, want it refused")
+	}
+}
+
 func TestQuota_rateOfOneAdmitsOneCall(t *testing.T) {
 	q := newQuota("p", Limits{Rate: 1})
 	q.now = func() time.Time { return time.Unix(1000, 0) }

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
@@ -16,6 +17,12 @@ import (
 
 // maxNotification is the maximum size of one plugin message, in bytes.
 const maxNotification = 64 << 10
+
+// Rate limits for the messages of one request before its result.
+const (
+	notifyBurst     = 64
+	notifyPerSecond = 50
+)
 
 // Stream sends the messages of one request before its result. It is safe for concurrent use once Send and Token are
 // set.
@@ -30,9 +37,9 @@ type Stream struct {
 	mu       sync.Mutex
 	finished bool
 	started  bool
-	progress float64 // last value sent or held back
-	held     []byte  // newest progress over the rate limit
-	bucket   bucket
+	progress float64       // last value sent or held back
+	held     []byte        // newest progress over the rate limit
+	limit    *rate.Limiter // of messages; nil before the first
 }
 
 // Progress forwards a progress notification with the client's token, if the client requested progress and the value
@@ -59,7 +66,7 @@ func (s *Stream) Progress(params json.RawMessage) {
 	}
 	s.started, s.progress = true, value
 	s.held = jsonrpc.Notification("notifications/progress", o)
-	if s.bucket.take(time.Now()) {
+	if s.permit() {
 		s.flush()
 	}
 }
@@ -84,7 +91,7 @@ func (s *Stream) Message(params json.RawMessage, least Level) {
 	untrusted.StripMeta(&o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bucket.take(time.Now()) {
+	if s.permit() {
 		s.emit(jsonrpc.Notification("notifications/message", o))
 	}
 }
@@ -110,6 +117,14 @@ func (s *Stream) Finish() {
 	defer s.mu.Unlock()
 	s.flush()
 	s.finished = true
+}
+
+// permit counts one message toward the rate limit, and reports whether it may be sent. s.mu must be held.
+func (s *Stream) permit() bool {
+	if s.limit == nil {
+		s.limit = rate.NewLimiter(notifyPerSecond, notifyBurst)
+	}
+	return s.limit.Allow()
 }
 
 // flush sends the held progress. s.mu must be held.

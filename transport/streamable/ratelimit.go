@@ -30,18 +30,16 @@ func newRateLimiter(perSecond float64, burst int) *rateLimiter {
 	return &rateLimiter{rate: rate.Limit(perSecond), size: max(burst, 1), max: rateKeys}
 }
 
-// take counts one event for key, and returns the time to wait. 0 permits the event.
+// take counts one event for key and returns 0, or returns the time to wait. A refused event does not count.
 func (l *rateLimiter) take(key string) time.Duration {
 	if l == nil {
 		return 0
 	}
-	now := time.Now()
-	r := l.of(key).ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait > 0 {
-		r.CancelAt(now)
+	now, bucket := time.Now(), l.of(key)
+	if bucket.AllowN(now, 1) {
+		return 0
 	}
-	return wait
+	return max(1, time.Duration((1-bucket.TokensAt(now))/float64(l.rate)*float64(time.Second)))
 }
 
 func (l *rateLimiter) of(key string) *rate.Limiter {
