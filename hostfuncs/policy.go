@@ -41,6 +41,7 @@ type Plugin struct {
 	Updates string
 
 	starting bool // it is the policy for starting the plugin
+	warming  bool // it is the policy for the plugin's own warm-up, after the start
 }
 
 // Policy is the access policy of one plugin. It is immutable and shared by any number of gates. A new policy replaces

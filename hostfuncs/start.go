@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"time"
@@ -20,12 +21,41 @@ var (
 // random numbers derive from the plugin's digest. The start is therefore the same in every process. Close it when the
 // plugin has started.
 func (p *Policy) StartGate() *Gate {
+	return p.bare(false).NewGate(Call{ID: "start", Method: "start"})
+}
+
+// WarmGate opens the gate for a plugin's own warm-up, after its start. It is as that of StartGate, but a request for
+// random numbers ends the warm-up: a key or a seed that code makes on first use would be the same in every call.
+func (p *Policy) WarmGate() *Gate {
+	return p.bare(true).NewGate(Call{ID: "warm", Method: "start"})
+}
+
+// bare returns the policy of the start, or of the warm-up after it.
+func (p *Policy) bare(warming bool) *Policy {
 	config := p.plugin.Grants.Config()
 	maps.Copy(config, p.plugin.Config)
-	bare := &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
-		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true,
+	return &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
+		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true, warming: warming,
 	}}
-	return bare.NewGate(Call{ID: "start", Method: "start"})
+}
+
+// WarmUpFailed logs why the calls of a plugin begin without its own warm-up.
+func (p *Policy) WarmUpFailed(reason error) {
+	attrs := []any{"plugin", p.plugin.Name, "reason", reason}
+	var end *runtime.EndError
+	if errors.As(reason, &end) && end.Stack != "" {
+		attrs = append(attrs, "stack", end.Stack)
+	}
+	p.host.logger.Warn("the plugin's warm-up failed: its calls begin with the state from before it", attrs...)
+}
+
+// noRandom ends a warm-up that reads random numbers.
+type noRandom struct{}
+
+// Read does not return.
+func (noRandom) Read([]byte) (int, error) {
+	runtime.Abort(runtime.AskErrorf(runtime.KindDenied, "random numbers of a warm-up would be the same in every call"))
+	return 0, nil
 }
 
 // settle makes clocks and random numbers the same for each call, as configured by the operator.
@@ -35,9 +65,14 @@ func (g *Gate) settle(o *wasi.Options) {
 		if g.policy.plugin.starting {
 			clock.base = time.Second
 		}
+		if g.policy.plugin.warming {
+			clock.base = time.Minute
+		}
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}
-	if seed := g.policy.plugin.Seed; seed != "" {
+	if g.policy.plugin.warming {
+		o.Random = noRandom{}
+	} else if seed := g.policy.plugin.Seed; seed != "" {
 		o.Random = rand.NewChaCha8(sha256.Sum256([]byte(seed)))
 	}
 }

@@ -1,9 +1,12 @@
 package hostfuncs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +111,69 @@ func TestPolicy_StartGate_everyMethod(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestPolicy_WarmGate checks that a warm-up has nothing of a call: no grants, no real clock, no random numbers. Its
+// configuration is that of the start, which is in the plugin's memory already.
+func TestPolicy_WarmGate(t *testing.T) {
+	var lines []grant.Grant
+	for _, line := range []string{"net: GET https://a.example/**", "fs: write /srv/**", "kv: 1MiB", "elicitation", "sampling"} {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, g)
+	}
+	h := NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(lines...), Config: map[string]string{"k": "v"}})
+	start, warm, again := p.StartGate(), p.WarmGate(), p.WarmGate()
+	defer start.Close()
+	defer warm.Close()
+	defer again.Close()
+	if warm.policy.Grants() != nil {
+		t.Error("the warm-up has grants")
+	}
+	for _, method := range []string{"http/fetch", "kv/get", "elicitation/create", "sampling/createMessage"} {
+		answer, err := warm.Ask(t.Context(), method, json.RawMessage(`{"url":"https://a.example/","key":"k","message":"m","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1}`), &taken{})
+		if err == nil {
+			t.Errorf("%s is answered with %s", method, answer)
+		}
+	}
+	if _, e := warm.WASI().Tree().Open("/srv/a", wasi.OpenOptions{Write: true, Create: true}); e == wasi.ESUCCESS {
+		t.Error("a file is opened in the warm-up")
+	}
+	if v, ok := warm.Config("k"); !ok || v != "v" {
+		t.Errorf("got config %q, want that of the start", v)
+	}
+	var first, second, begun wasi.Options
+	warm.settle(&first)
+	again.settle(&second)
+	start.settle(&begun)
+	if a, b := first.Now(), second.Now(); !a.Equal(b) || a.Year() != 2026 {
+		t.Errorf("the clocks of two warm-ups show %v and %v", a, b)
+	}
+	if a, b := first.Monotonic(), begun.Monotonic(); a <= b {
+		t.Errorf("the monotonic clock goes back from %d in the start to %d in the warm-up", b, a)
+	}
+	var aborted any
+	func() {
+		defer func() { aborted = recover() }()
+		_, _ = first.Random.Read(make([]byte, 8))
+	}()
+	if err, ok := aborted.(error); !ok || err.Error() != "denied: random numbers of a warm-up would be the same in every call" {
+		t.Errorf("got %v for a random number, want a refusal that ends the warm-up", aborted)
+	}
+}
+
+func TestPolicy_WarmUpFailed(t *testing.T) {
+	var log bytes.Buffer
+	h := NewHost(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	defer h.Close()
+	h.Plugin(Plugin{Name: "a"}).WarmUpFailed(&runtime.EndError{Kind: runtime.KindTrap, Message: "the guest trapped: unreachable", Stack: "main.warm"})
+	want := `level=WARN msg="the plugin's warm-up failed: its calls begin with the state from before it" plugin=a reason="trap: the guest trapped: unreachable" stack=main.warm`
+	if got := log.String(); !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

@@ -1,5 +1,7 @@
 package runtime
 
+import "bytes"
+
 // Inside returns the number of running and waiting calls.
 func (p *Pool) Inside() int {
 	q := p.queue
@@ -18,3 +20,19 @@ func (p *Pool) Closed() bool {
 	defer p.calls.mu.Unlock()
 	return p.calls.drained != nil
 }
+
+// Image returns the contents of the current image, nil if there is none.
+func (p *Pool) Image() []byte {
+	p.shelf.mu.Lock()
+	defer p.shelf.mu.Unlock()
+	t := p.shelf.image
+	if t == nil {
+		return nil
+	}
+	m := t.image.Memory(0)
+	defer m.Free()
+	return bytes.Clone(m.Bytes())
+}
+
+// DropImage makes the next call build the image again.
+func (p *Pool) DropImage() { p.shelf.close() }

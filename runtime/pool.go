@@ -27,12 +27,6 @@ type Starter interface {
 	Start(ctx context.Context, in *Instance) error
 }
 
-// Warmer is implemented by a Dialect with a request that any guest can serve before its first call, without consent
-// prompts. State that its code initializes on first use then becomes part of the image.
-type Warmer interface {
-	WarmUp() Request
-}
-
 // Request is a request to a guest: a method and its params as raw JSON, nil if absent.
 type Request struct {
 	Method string
@@ -56,6 +50,12 @@ type PoolOptions struct {
 	// nothing, since every call begins with the resulting state. close is called after the start. A nil Start means no
 	// gate.
 	Start func() (g Gate, close func())
+	// Warm opens the gate for the guest's own warm-up (see SelfWarmer), under the rules of Start. It must also refuse
+	// random numbers, since every call would have the same. A nil Warm means no gate.
+	Warm func() (g Gate, close func())
+	// Cold is called with the reason when the guest's own warm-up failed, and the image was taken without it. It may be
+	// nil.
+	Cold func(reason error)
 }
 
 // Pool serves the calls of one plugin. It owns the instances for their whole lifetime. It is safe for concurrent use.
@@ -64,13 +64,13 @@ type Pool struct {
 	dialect Dialect
 	limits  Limits
 	state   State
-	begin   func() (Gate, func())
 	queue   *queue
 	calls   gauge           // calls that run or wait, and images being built
 	stop    context.Context // done when the calls in progress must end
 	cancel  context.CancelCauseFunc
 	release func() error // releases the module, once
 	shelf   shelf
+	warmth  warmth
 }
 
 // drainGrace is how long Close waits for calls that it has cancelled: an interrupted guest stops within milliseconds.
@@ -82,11 +82,17 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	if o != nil {
 		opts = *o
 	}
-	if opts.Start == nil {
-		opts.Start = func() (Gate, func()) { return nil, func() {} }
+	for _, open := range []*func() (Gate, func()){&opts.Start, &opts.Warm} {
+		if *open == nil {
+			*open = func() (Gate, func()) { return nil, func() {} }
+		}
+	}
+	if opts.Cold == nil {
+		opts.Cold = func(error) {}
 	}
 	l := opts.Limits.WithDefaults()
-	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, begin: opts.Start, queue: newQueue(l)}
+	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
+		warmth: warmth{start: opts.Start, own: opts.Warm, cold: opts.Cold}}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(m.release)
 	if !m.retain() {

@@ -88,28 +88,16 @@ func (p *Pool) template(ctx context.Context) (*template, error) {
 	}
 }
 
-// make builds the image under the gate for start-up.
+// make builds the image.
 func (p *Pool) make(m *making) {
 	defer p.unuse()
-	g, closeGate := p.begin()
-	defer closeGate()
-	c := newStart(p.stop, g, p.limits)
-	defer c.close()
-	m.image, m.err = p.module.template(c, p.limits, p.dialect, p.warmUp)
+	m.image, m.err = p.build()
 	s := &p.shelf
 	s.mu.Lock()
 	s.making, s.image = nil, m.image
 	s.arm()
 	s.mu.Unlock()
 	close(m.done)
-}
-
-// warmUp runs the dialect's warm-up request, if it has one.
-func (p *Pool) warmUp(ctx context.Context, in *Instance) {
-	if w, ok := p.dialect.(Warmer); ok {
-		// The result is irrelevant, and an error shows in in.busy.
-		_, _ = p.guarded(ctx, in, w.WarmUp())
-	}
 }
 
 // putBack resets an instance and returns it to the shelf.

@@ -74,40 +74,19 @@ func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
 	return in, nil
 }
 
-// warmFuel bounds the warm-up by fuel, so that its outcome is the same on every machine: some tenths of a second.
-const warmFuel = 500_000_000
-
-// template starts a module, runs its warm-up, and takes the image. If the guest fails during the warm-up, it is
-// started again without one.
-func (m *Module) template(c *callContext, l Limits, d Dialect, warm func(context.Context, *Instance)) (*template, error) {
-	in, err := m.fresh(c, l, d)
-	if err != nil {
-		return nil, err
-	}
-	in.tank.fill(warmFuel)
-	if warm(c, in); in.busy && c.Err() == nil {
-		in.end()
-		in.close()
-		if in, err = m.fresh(c, l, d); err != nil {
-			return nil, err
-		}
-	}
-	intact := in.end()
-	defer in.close()
-	if !intact {
-		return nil, outOfTime(c, c.Err(), "")
-	}
-	values, err := in.values(c)
+// template takes the image of an instance that serves no call.
+func (in *Instance) template(ctx context.Context) (*template, error) {
+	values, err := in.values(ctx)
 	if err != nil {
 		return nil, hostFault(err)
 	}
-	t := &template{module: m, limits: l, values: values}
+	t := &template{module: in.module, limits: in.limits, values: values}
 	if in.refs != nil {
 		if t.refs, err = in.refs.describe(); err != nil {
 			return nil, hostFault(err)
 		}
 	}
-	t.image = image.New(in.memory.Bytes(), m.engine.way)
+	t.image = image.New(in.memory.Bytes(), in.module.engine.way)
 	return t, nil
 }
 

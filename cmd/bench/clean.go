@@ -148,6 +148,7 @@ type gatedPool struct {
 func newGatedPool(gates *hostfuncs.Host, m *runtime.Module, d runtime.Dialect, o *runtime.PoolOptions) *gatedPool {
 	policy := gates.Plugin(hostfuncs.Plugin{Name: "echo"})
 	o.Start = func() (runtime.Gate, func()) { g := policy.StartGate(); return g, g.Close }
+	o.Warm = func() (runtime.Gate, func()) { g := policy.WarmGate(); return g, g.Close }
 	return &gatedPool{runtime.NewPool(m, d, o), policy}
 }
 

@@ -116,15 +116,20 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pool == nil {
-		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{Limits: s.limits, State: s.state, Start: s.start})
+		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{
+			Limits: s.limits, State: s.state,
+			Start: opened(s.policy.StartGate), Warm: opened(s.policy.WarmGate), Cold: s.policy.WarmUpFailed,
+		})
 	}
 	return s.pool, nil
 }
 
-// start opens the gate of instance start.
-func (s *moduleServer) start() (runtime.Gate, func()) {
-	gate := s.policy.StartGate()
-	return gate, gate.Close
+// opened adapts a function that opens a gate to the runtime.
+func opened(open func() *hostfuncs.Gate) func() (runtime.Gate, func()) {
+	return func() (runtime.Gate, func()) {
+		gate := open()
+		return gate, gate.Close
+	}
 }
 
 // notReady returns the error of a call with an unavailable module.

@@ -14,8 +14,12 @@ import (
 // Module is the import module name of the host functions.
 const Module = "sallyport"
 
-// handler is the one function that a guest exports.
-const handler = "mcp_handle"
+const (
+	// handler is the one function that a guest must export.
+	handler = "mcp_handle"
+	// warmer is the export of a guest's own warm-up.
+	warmer = "mcp_warm"
+)
 
 // Recognises reports whether a module uses this ABI: it exports mcp_handle.
 func Recognises(b *wasmbin.Binary) bool { return b.HasExport(handler) }
@@ -23,7 +27,10 @@ func Recognises(b *wasmbin.Binary) bool { return b.HasExport(handler) }
 // dialect is stateless.
 type dialect struct{}
 
-var _ runtime.Warmer = dialect{}
+var (
+	_ runtime.Warmer     = dialect{}
+	_ runtime.SelfWarmer = dialect{}
+)
 
 // New returns the native dialect.
 func New() runtime.Dialect { return dialect{} }
@@ -33,6 +40,9 @@ func (dialect) Name() string { return "native" }
 
 // WarmUp returns a request for the plugin's description.
 func (dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+
+// WarmExport returns mcp_warm.
+func (dialect) WarmExport() string { return warmer }
 
 // Serve writes the request to stream 0, calls the guest, and returns the result that it wrote to stream 1.
 func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {

@@ -278,3 +278,54 @@ func BenchmarkServe(b *testing.B) {
 		}
 	}
 }
+
+// warmed returns a guest whose mcp_warm is this code, and whose answer is the number at 16.
+func warmed(code ...[]byte) *w.Module {
+	const prefix = `{"result":{"n":`
+	m := guest(prefix+"}}",
+		rw(fWrite, 1, 1024, int32(len(prefix))), w.Drop,
+		rw(fWrite, 1, 16, 4), w.Drop,
+		rw(fWrite, 1, 1024+int32(len(prefix)), 2), w.Drop, w.I32Const(0))
+	m.Data(16, []byte(`"no"`))
+	m.Export("mcp_warm", m.Func(nil, []byte{w.I32}, nil, code...))
+	return m
+}
+
+// equals pushes 1 if the i32 on the stack is n, else 0.
+func equals(n int32) []byte { return w.Code(w.I32Const(n), []byte{0x46}) }
+
+// The state that mcp_warm leaves is in every call, and no import can be used during it.
+func TestServe_warmUp(t *testing.T) {
+	hot := store(16, `"ok"`)
+	ifAll := func(checks ...[]byte) []byte { // hot if all checks are 1
+		code := w.I32Const(1)
+		for _, c := range checks {
+			code = w.Code(code, c, []byte{0x71})
+		}
+		return w.Code(code, []byte{0x04, 0x40}, hot, w.End, w.I32Const(0))
+	}
+	enosys := equals(-int32(native.ENOSYS))
+	for name, c := range map[string]struct {
+		m    *w.Module
+		want string
+	}{
+		"warm":    {warmed(hot, w.I32Const(0)), `{"n":"ok"}`},
+		"nothing": {echo(), `{"method":"m"}`},
+		"imports": {warmed(ifAll(
+			w.Code(rw(fRead, 0, 2048, 10), enosys),
+			w.Code(rw(fWrite, 1, 2048, 10), enosys),
+			w.Code(w.I32Const(2048), w.I32Const(10), w.Call(fCall), []byte{0xa7}, enosys),
+			w.Code(w.I32Const(2), w.Call(fClose), enosys))), `{"n":"ok"}`},
+		// The export is an ordinary function to the guest. Without a request, its imports fail.
+		"calls mcp_handle": {warmed(ifAll(w.Code(w.I32Const(0), w.Call(4), equals(0)))), `{"n":"ok"}`},
+		"trap":             {warmed(hot, w.Unreachable), `{"n":"no"}`},
+	} {
+		p := pool(t, c.m, runtime.Limits{})
+		for range 2 {
+			got, err := p.Call(t.Context(), runtime.Request{Method: "m"}, nil)
+			if err != nil || string(got) != c.want {
+				t.Errorf("%s: got %s, %v, want %s", name, got, err, c.want)
+			}
+		}
+	}
+}

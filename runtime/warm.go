@@ -1,0 +1,118 @@
+package runtime
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Warmer is implemented by a Dialect with a request that any guest can serve before its first call, without consent
+// prompts. State that its code initializes on first use then becomes part of the image.
+type Warmer interface {
+	WarmUp() Request
+}
+
+// SelfWarmer is implemented by a Dialect whose guests may have a warm-up of their own, which runs once before the image
+// is taken.
+type SelfWarmer interface {
+	// WarmExport names the function, of type () -> i32, that such a guest exports. Its result is 0 for success.
+	WarmExport() string
+}
+
+const (
+	// warmFuel bounds each warm-up by fuel, so that its outcome is the same on every machine: some 40 ms of a plain
+	// loop, 15 ms of a Go guest, whose fuel counts all branches.
+	warmFuel = 500_000_000
+	// warmTime bounds the guest's own warm-up if it waits for something.
+	warmTime = 2 * time.Second
+	// warmGrowth bounds the memory that the guest's own warm-up adds to every instance, in bytes.
+	warmGrowth = 16 << 20
+)
+
+// warmth is what a pool needs to build warm images: the gates of the start and of the guest's own warm-up, and the
+// failed warm-ups, which are not tried again.
+type warmth struct {
+	start, own func() (Gate, func())
+	cold       func(reason error)
+
+	noRequest, noOwn atomic.Bool
+}
+
+// build starts the module, warms it up, and takes the image. The state of a guest whose warm-up failed is undefined, so
+// the image is then built again without that warm-up.
+func (p *Pool) build() (*template, error) {
+	in, err := p.started()
+	if err != nil {
+		return nil, err
+	}
+	if !p.warmth.noOwn.Load() {
+		if reason := p.warmOwn(in); reason != nil {
+			in.close()
+			if p.stop.Err() != nil {
+				return nil, outOfTime(p.stop, p.stop.Err(), "")
+			}
+			p.warmth.noOwn.Store(true)
+			p.warmth.cold(reason)
+			return p.build()
+		}
+	}
+	defer in.close()
+	return in.template(p.stop)
+}
+
+// started returns an instance that was started under the gate for it, and has served the dialect's warm-up request.
+func (p *Pool) started() (*Instance, error) {
+	g, closeGate := p.warmth.start()
+	defer closeGate()
+	c := newStart(p.stop, g, p.limits)
+	defer c.close()
+	in, err := p.module.fresh(c, p.limits, p.dialect)
+	if err != nil {
+		return nil, err
+	}
+	if w, ok := p.dialect.(Warmer); ok && !p.warmth.noRequest.Load() {
+		in.tank.fill(warmFuel)
+		// The result is irrelevant, and an error shows in in.busy.
+		_, _ = p.guarded(c, in, w.WarmUp())
+	}
+	if in.end() {
+		return in, nil
+	}
+	in.close()
+	if p.stop.Err() != nil {
+		return nil, outOfTime(p.stop, p.stop.Err(), "")
+	}
+	p.warmth.noRequest.Store(true)
+	return p.started()
+}
+
+// warmOwn runs the guest's own warm-up, if it has one. After an error the instance can only be closed.
+func (p *Pool) warmOwn(in *Instance) (err error) {
+	w, ok := p.dialect.(SelfWarmer)
+	if !ok || !in.HasExport(w.WarmExport()) {
+		return nil
+	}
+	if err := in.Check(w.WarmExport(), nil, []ValueType{I32}); err != nil {
+		return err
+	}
+	g, closeGate := p.warmth.own()
+	defer closeGate()
+	c := newStart(p.stop, g, Limits{Start: warmTime})
+	defer c.close()
+	size := in.size()
+	in.begin(c)
+	defer in.end()
+	in.tank.fill(warmFuel)
+	code, err := in.Call(c, w.WarmExport())
+	switch grown := in.size() - size; {
+	case c.Err() != nil && p.stop.Err() == nil:
+		return &EndError{Kind: KindDeadline, Message: fmt.Sprintf("it took longer than %s", warmTime), Err: err}
+	case err != nil:
+		return err
+	case code != 0:
+		return guestFault("it ended with %d", uint32(code))
+	case grown > warmGrowth:
+		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("it added %s of memory, at most %s are allowed", bytesText(grown), bytesText(warmGrowth))}
+	}
+	return nil
+}
