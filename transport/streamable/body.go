@@ -21,9 +21,8 @@ const (
 	freeBody = 64 << 10
 )
 
-// contentType requires JSON without a content encoding.
-func (x *exchange) contentType() *refusal {
-	h := x.r.Header
+// checkContentType requires JSON without a content encoding.
+func checkContentType(h http.Header) *refusal {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || kind != "application/json" || len(h.Values("Content-Type")) > 1 {
 		return refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
@@ -37,9 +36,9 @@ func (x *exchange) contentType() *refusal {
 	return nil
 }
 
-// accept requires the client to accept both forms of a response. A missing header accepts all.
-func (x *exchange) accept() *refusal {
-	values := x.r.Header.Values("Accept")
+// checkAccept requires the client to accept both forms of a response. A missing header accepts all.
+func checkAccept(h http.Header) *refusal {
+	values := h.Values("Accept")
 	if len(values) == 0 {
 		return nil
 	}
@@ -83,51 +82,62 @@ func zeroQuality(params string) bool {
 	return false
 }
 
-// read reads the body, within the deadline of the request and the shared memory.
-func (x *exchange) read() *refusal {
-	limit := x.h.options.MaxMessage
-	if x.r.ContentLength > int64(limit) {
-		return tooLarge(limit)
+// body is the body of a request, in memory that is shared by all requests.
+type body struct {
+	data     []byte
+	limit    int // maximum size
+	memory   *budget
+	caller   string // user of the memory
+	borrowed int    // bytes taken from memory
+}
+
+// read reads the body of r, for a caller, within the deadline of the request and the shared memory.
+func (b *body) read(r *http.Request, rc *http.ResponseController, caller string) *refusal {
+	if r.ContentLength > int64(b.limit) {
+		return tooLarge(b.limit)
 	}
-	size := min(max(x.r.ContentLength+1, 512), freeBody)
-	x.body = make([]byte, 0, size)
+	b.caller = caller
+	b.data = make([]byte, 0, min(max(r.ContentLength+1, 512), freeBody))
 	for {
-		n, err := x.r.Body.Read(x.body[len(x.body):cap(x.body)])
-		x.body = x.body[:len(x.body)+n]
+		n, err := r.Body.Read(b.data[len(b.data):cap(b.data)])
+		b.data = b.data[:len(b.data)+n]
 		switch {
-		case len(x.body) > limit:
-			return tooLarge(limit)
+		case len(b.data) > b.limit:
+			return tooLarge(b.limit)
 		case err == io.EOF:
 			// From here on the server detects a disconnect of the client, without a deadline.
-			x.rc.SetReadDeadline(time.Time{})
+			rc.SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
 			return unread(err)
 		}
-		if len(x.body) == cap(x.body) && !x.growBody() {
+		if len(b.data) == cap(b.data) && !b.grow(r.ContentLength) {
 			return refuse(http.StatusServiceUnavailable, "too many large messages at once").with("Retry-After", "1")
 		}
 	}
 }
 
-// growBody doubles the buffer of the body if memory allows it, up to the announced or maximum size.
-func (x *exchange) growBody() bool {
-	most := x.h.options.MaxMessage
-	if announced := x.r.ContentLength; announced >= int64(len(x.body)) {
+// grow doubles the buffer if memory allows it, up to the announced or maximum size.
+func (b *body) grow(announced int64) bool {
+	most := b.limit
+	if announced >= int64(len(b.data)) {
 		most = int(announced)
 	}
-	size := min(2*cap(x.body), most+1)
+	size := min(2*cap(b.data), most+1)
 	if size > freeBody {
-		if !x.h.bodies.take(x.principal, size-x.borrowed) {
+		if !b.memory.take(b.caller, size-b.borrowed) {
 			return false
 		}
-		x.borrowed = size
+		b.borrowed = size
 	}
-	grown := make([]byte, len(x.body), size)
-	copy(grown, x.body)
-	x.body = grown
+	grown := make([]byte, len(b.data), size)
+	copy(grown, b.data)
+	b.data = grown
 	return true
 }
+
+// free gives the memory back.
+func (b *body) free() { b.memory.giveBack(b.caller, b.borrowed) }
 
 func tooLarge(limit int) *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, "the message is over the limit of %d bytes", limit)

@@ -13,17 +13,14 @@ import (
 
 // Handler serves MCP over HTTP. It is safe for concurrent use.
 type Handler struct {
-	server     server
-	options    *Options
-	origins    []string // from Options, normalized
-	checkHost  bool
-	local      bool // callers are on this machine
-	addresses  *rateLimiter
-	principals *rateLimiter
-	sessions   *sessions
-	bodies     *budget // bytes of large messages
-	requests   *budget // in flight
-	versions   versions
+	server   server
+	options  *Options
+	versions versions
+	sessions *sessions
+
+	sites         sitePolicy
+	authenticator authenticator
+	admission     admission
 
 	bodyTimeout, keepAlive time.Duration
 
@@ -62,22 +59,12 @@ func NewHandler(srv *protocol.Server, o *Options) *Handler {
 func newHandler(srv server, o *Options) *Handler {
 	o = o.withDefaults()
 	h := &Handler{
-		server: srv, options: o,
-		checkHost: o.loopback() && !o.BehindProxy,
-		local:     o.Local(),
-		addresses: newRateLimiter(o.Rate.PerSecond, o.Rate.Burst), principals: newRateLimiter(o.Rate.PerSecond, o.Rate.Burst),
-		sessions:    newSessions(o.Sessions, o.SessionIdle),
-		versions:    newVersions(envelope.Versions()),
-		bodyTimeout: bodyTimeout, keepAlive: keepAlive,
+		server: srv, options: o, versions: newVersions(envelope.Versions()), sessions: newSessions(o.Sessions, o.SessionIdle),
+		sites:         newSitePolicy(o),
+		authenticator: authenticator{tokens: o.Tokens, local: o.Local(), behindProxy: o.BehindProxy},
+		admission:     newAdmission(o),
+		bodyTimeout:   bodyTimeout, keepAlive: keepAlive,
 	}
-	if o.socket() != "" && !o.BehindProxy {
-		h.addresses = nil // the peer address is always the same
-	}
-	for _, origin := range o.Origins {
-		h.origins = append(h.origins, normalOrigin(origin))
-	}
-	h.bodies = newBudget(o.Bodies, max(o.Bodies/4, 2*o.MaxMessage), newNotice(o.Logger, "http.bodies"))
-	h.requests = newBudget(o.Connections, o.Connections-o.Connections/4, newNotice(o.Logger, "http.connections"))
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.quiet, h.hush = context.WithCancel(h.ctx)
 	return h
@@ -98,7 +85,7 @@ func (h *Handler) settle() {
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w)}
+	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w), body: body{limit: h.options.MaxMessage, memory: h.admission.bodies}}
 	now := time.Now()
 	x.rc.SetReadDeadline(now.Add(h.bodyTimeout))
 	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // replaces the deadline of an earlier request on the connection
@@ -110,37 +97,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		f.write(w)
 	}
-	h.bodies.giveBack(x.principal, x.borrowed)
+	x.body.free()
 	if x.placed {
-		h.requests.giveBack(x.principal, 1)
+		h.admission.leave(x.principal)
 	}
 }
 
 // exchange is one HTTP request and its response.
 type exchange struct {
-	h         *Handler
-	w         http.ResponseWriter
-	r         *http.Request
-	rc        *http.ResponseController
-	principal string
-	proof     string // proof of the principal's token
-	body      []byte
-	borrowed  int  // bytes taken from Handler.bodies
-	placed    bool // counted in Handler.requests
-}
-
-// checks runs the checks in order until one refuses.
-func checks(list ...func() *refusal) *refusal {
-	for _, check := range list {
-		if f := check(); f != nil {
-			return f
-		}
-	}
-	return nil
+	h  *Handler
+	w  http.ResponseWriter
+	r  *http.Request
+	rc *http.ResponseController
+	caller
+	body   body
+	placed bool // counted in Handler.requests
 }
 
 func (x *exchange) serve() *refusal {
-	if f := checks(x.origin, x.host); f != nil {
+	if f := x.h.sites.checkOrigin(x.w, x.r); f != nil {
+		return f
+	}
+	if f := x.h.sites.checkHost(x.r); f != nil {
 		return f
 	}
 	old, isOld := x.oldSSE()
@@ -148,9 +126,9 @@ func (x *exchange) serve() *refusal {
 		return refuse(http.StatusNotFound, "there is nothing here: the endpoint is %s", x.h.options.Path)
 	}
 	if x.r.Method == http.MethodOptions {
-		return x.preflight()
+		return preflight(x.w, x.r)
 	}
-	if f := checks(x.addressRate, x.authenticate, x.place, x.principalRate, x.open); f != nil {
+	if f := x.admit(); f != nil {
 		return f
 	}
 	if isOld {
@@ -164,37 +142,56 @@ func (x *exchange) serve() *refusal {
 	case http.MethodDelete:
 		return x.delete()
 	}
-	return x.notAllowed()
+	return notAllowed(x.r)
 }
 
-func (x *exchange) notAllowed() *refusal {
-	why := "method %s is not served"
-	if x.r.Method == http.MethodGet || x.r.Method == http.MethodDelete {
-		why = "method %s is served within a session of an older protocol version only"
+// admit authenticates the request, and counts it toward the limits of its address and its principal.
+func (x *exchange) admit() (f *refusal) {
+	if f := x.h.admission.checkAddress(x.r); f != nil {
+		return f
 	}
-	return refuse(http.StatusMethodNotAllowed, why, clip(x.r.Method)).with("Allow", "POST, GET, DELETE")
-}
-
-// open refuses requests to a closed handler.
-func (x *exchange) open() *refusal {
+	if x.caller, f = x.h.authenticator.identify(x.r); f != nil {
+		return f
+	}
+	if f := x.h.admission.place(connOf(x.r), x.principal); f != nil {
+		return f
+	}
+	x.placed = true
+	if f := x.h.admission.checkPrincipal(x.principal); f != nil {
+		return f
+	}
 	if x.h.ctx.Err() != nil {
 		return refuse(http.StatusServiceUnavailable, "the server is shutting down")
 	}
 	return nil
 }
 
+func notAllowed(r *http.Request) *refusal {
+	why := "method %s is not served"
+	if r.Method == http.MethodGet || r.Method == http.MethodDelete {
+		why = "method %s is served within a session of an older protocol version only"
+	}
+	return refuse(http.StatusMethodNotAllowed, why, clip(r.Method)).with("Allow", "POST, GET, DELETE")
+}
+
 func (x *exchange) post() *refusal {
-	if f := checks(x.contentType, x.accept, x.read); f != nil {
+	if f := checkContentType(x.r.Header); f != nil {
 		return f
 	}
-	if jsonrpc.IsBatch(x.body) {
+	if f := checkAccept(x.r.Header); f != nil {
+		return f
+	}
+	if f := x.body.read(x.r, x.rc, x.principal); f != nil {
+		return f
+	}
+	if jsonrpc.IsBatch(x.body.data) {
 		return x.batch()
 	}
-	m, err := jsonrpc.Parse(x.body)
+	m, err := jsonrpc.Parse(x.body.data)
 	if err != nil {
 		return malformed(m.ID, err)
 	}
-	if x.modern(&m) {
+	if x.h.versions.modern(&m, x.r.Header) {
 		return x.serveModern(&m)
 	}
 	return x.serveLegacy(&m)

@@ -4,17 +4,19 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
-// header returns the single value of a header, or nil if it is absent.
-func (x *exchange) header(name string) (*string, *refusal) {
-	values := x.r.Header.Values(name)
+// single returns the single value of a header, or nil if it is absent.
+func single(h http.Header, name string) (*string, *refusal) {
+	values := h.Values(name)
 	switch len(values) {
 	case 0:
 		return nil, nil
@@ -24,9 +26,9 @@ func (x *exchange) header(name string) (*string, *refusal) {
 	return nil, mismatch("more than one %s header", name)
 }
 
-// text is header with decoding of =?base64?…?=, which wraps values that are not valid in a header.
-func (x *exchange) text(name string) (*string, *refusal) {
-	value, f := x.header(name)
+// decoded is single with decoding of =?base64?…?=, which wraps values that are not valid in a header.
+func decoded(h http.Header, name string) (*string, *refusal) {
+	value, f := single(h, name)
 	if value == nil || f != nil {
 		return nil, f
 	}
@@ -49,8 +51,69 @@ func unwrap(value string) (string, bool) {
 	return value, !hidden
 }
 
-func (x *exchange) checkMethod(m *jsonrpc.Message) *refusal {
-	method, f := x.header("Mcp-Method")
+// checks runs the checks in order until one refuses.
+func checks(list ...func() *refusal) *refusal {
+	for _, check := range list {
+		if f := check(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// headerCheck compares a modern message with the headers that repeat its contents, so that intermediaries can trust
+// them.
+type headerCheck struct {
+	message  *jsonrpc.Message
+	header   http.Header
+	versions *versions
+	params   func(tool string) []protocol.HeaderParam
+}
+
+// run returns the first failure.
+func (c *headerCheck) run() *refusal {
+	if c.message.IsResponse() {
+		return refuse(http.StatusBadRequest, "a response, but nothing was asked")
+	}
+	return checks(c.version, c.capabilities, c.method, c.name, c.arguments)
+}
+
+func (c *headerCheck) version() *refusal {
+	header, f := single(c.header, versionHeader)
+	if f != nil {
+		return f
+	}
+	raw := jsonraw.Get(c.message.Params, "_meta", envelope.MetaVersion)
+	if raw == nil && c.message.IsNotification() {
+		return nil // only the header made it modern
+	}
+	version, ok := jsonraw.String(raw)
+	switch {
+	case header == nil:
+		return mismatch("the MCP-Protocol-Version header is missing")
+	case !ok:
+		return invalidParams("params._meta needs %q, a string", envelope.MetaVersion)
+	case *header != version:
+		return mismatch("the MCP-Protocol-Version header says %q, the body %q", clip(*header), clip(version))
+	case version < firstModern || !c.versions.served(version):
+		return c.versions.unsupported(version)
+	}
+	return nil
+}
+
+// capabilities has no header. It runs here because it precedes the checks of other headers. The protocol defines its
+// meaning.
+func (c *headerCheck) capabilities() *refusal {
+	raw := jsonraw.Get(c.message.Params, "_meta", envelope.MetaCapabilities)
+	if c.message.IsRequest() && !jsonraw.IsObject(raw) {
+		return invalidParams("params._meta needs %q, an object", envelope.MetaCapabilities)
+	}
+	return nil
+}
+
+func (c *headerCheck) method() *refusal {
+	m := c.message
+	method, f := single(c.header, "Mcp-Method")
 	switch {
 	case f != nil:
 		return f
@@ -77,12 +140,13 @@ func nameKey(method string) string {
 	return ""
 }
 
-func (x *exchange) checkName(m *jsonrpc.Message) *refusal {
+func (c *headerCheck) name() *refusal {
+	m := c.message
 	key := nameKey(m.Method)
 	if key == "" {
 		return nil
 	}
-	header, f := x.text("Mcp-Name")
+	header, f := decoded(c.header, "Mcp-Name")
 	if f != nil {
 		return f
 	}
@@ -100,23 +164,24 @@ func (x *exchange) checkName(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// checkParams compares headers with the arguments that a tool's schema marks with x-mcp-header.
-func (x *exchange) checkParams(m *jsonrpc.Message) *refusal {
+// arguments compares headers with the arguments that a tool's schema marks with x-mcp-header.
+func (c *headerCheck) arguments() *refusal {
+	m := c.message
 	if m.Method != "tools/call" {
 		return nil
 	}
 	tool, _ := jsonraw.String(jsonraw.Get(m.Params, "name"))
-	for _, p := range x.h.server.HeaderParams(tool) {
-		if f := x.checkParam(&p, jsonraw.Get(m.Params, "arguments")); f != nil {
+	for _, p := range c.params(tool) {
+		if f := c.argument(&p, jsonraw.Get(m.Params, "arguments")); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (x *exchange) checkParam(p *protocol.HeaderParam, arguments json.RawMessage) *refusal {
+func (c *headerCheck) argument(p *protocol.HeaderParam, arguments json.RawMessage) *refusal {
 	name := "Mcp-Param-" + p.Header
-	header, f := x.text(name)
+	header, f := decoded(c.header, name)
 	if f != nil {
 		return f
 	}

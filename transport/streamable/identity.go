@@ -19,9 +19,9 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// conn returns the connection of the request, or nil if it comes from a foreign listener.
-func (x *exchange) conn() *listener.Conn {
-	c, _ := x.r.Context().Value(connKey{}).(*listener.Conn)
+// connOf returns the connection of a request, or nil if it comes from a foreign listener.
+func connOf(r *http.Request) *listener.Conn {
+	c, _ := r.Context().Value(connKey{}).(*listener.Conn)
 	return c
 }
 
@@ -33,54 +33,53 @@ const (
 	unknownToken = "the token is not known: one that was made since this server started is known from its next start"
 )
 
-// authenticate determines the principal of the request.
-func (x *exchange) authenticate() *refusal {
-	// Behind a proxy, the peer of a socket is the proxy, not the caller.
-	if c := x.conn(); c != nil && !x.h.options.BehindProxy {
-		if uid, ok := c.User(); ok {
-			x.principal = "socket:" + uid
-			return nil
-		}
-	}
-	if x.h.options.Tokens == nil {
-		if !x.h.local { // only with a foreign listener: Check refuses such options
-			return unauthorized("this server has no tokens and answers its own machine only", "")
-		}
-		x.principal = anonymous
-		return nil
-	}
-	values := x.r.Header.Values("Authorization")
-	if len(values) > 1 {
-		return refuse(http.StatusBadRequest, "more than one Authorization header")
-	}
-	if len(values) == 0 {
-		return unauthorized(noToken, "")
-	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return unauthorized(noToken, "")
-	}
-	name, proof, ok := x.h.options.Tokens.Verify(strings.TrimSpace(token))
-	if !ok {
-		return unauthorized(unknownToken, `, error="invalid_token"`)
-	}
-	x.principal, x.proof = "token:"+name, proof
-	return nil
+// caller is the source of an authenticated request.
+type caller struct {
+	principal string // "" before authentication
+	proof     string // of the principal's token
 }
 
-// place assigns the connection to its caller, and counts the request as in flight.
-func (x *exchange) place() *refusal {
-	owner := x.principal
-	if x.h.options.BehindProxy {
-		owner = "the proxy"
+// authenticator determines the callers of requests.
+type authenticator struct {
+	tokens      Verifier // nil if none are required
+	local       bool     // callers are on this machine
+	behindProxy bool
+}
+
+// identify returns the caller of a request.
+func (a *authenticator) identify(r *http.Request) (caller, *refusal) {
+	// Behind a proxy, the peer of a socket is the proxy, not the caller.
+	if c := connOf(r); c != nil && !a.behindProxy {
+		if uid, ok := c.User(); ok {
+			return caller{principal: "socket:" + uid}, nil
+		}
 	}
-	if c := x.conn(); c != nil && !c.Known(owner) {
-		return refuse(http.StatusServiceUnavailable, "too many connections").with("Retry-After", "1").closing()
+	if a.tokens != nil {
+		return a.verify(r.Header.Values("Authorization"))
 	}
-	if x.placed = x.h.requests.take(x.principal, 1); !x.placed {
-		return refuse(http.StatusTooManyRequests, "too many requests at once").with("Retry-After", "1")
+	if !a.local { // only with a foreign listener: Check refuses such options
+		return caller{}, unauthorized("this server has no tokens and answers its own machine only", "")
 	}
-	return nil
+	return caller{principal: anonymous}, nil
+}
+
+// verify returns the caller with a bearer token.
+func (a *authenticator) verify(authorization []string) (caller, *refusal) {
+	if len(authorization) > 1 {
+		return caller{}, refuse(http.StatusBadRequest, "more than one Authorization header")
+	}
+	if len(authorization) == 0 {
+		return caller{}, unauthorized(noToken, "")
+	}
+	scheme, token, _ := strings.Cut(authorization[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return caller{}, unauthorized(noToken, "")
+	}
+	name, proof, ok := a.tokens.Verify(strings.TrimSpace(token))
+	if !ok {
+		return caller{}, unauthorized(unknownToken, `, error="invalid_token"`)
+	}
+	return caller{principal: "token:" + name, proof: proof}, nil
 }
 
 func unauthorized(why, parameters string) *refusal {

@@ -21,7 +21,7 @@ func (x *exchange) serveLegacy(m *jsonrpc.Message) *refusal {
 }
 
 func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
-	if f := x.legacyVersion(); f != nil {
+	if f := x.h.versions.checkLegacy(x.r.Header); f != nil {
 		return f
 	}
 	if m.IsRequest() && m.Method == "initialize" {
@@ -40,21 +40,9 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// legacyVersion refuses a version that is not served. The header may be absent: the session has the version.
-func (x *exchange) legacyVersion() *refusal {
-	version, f := x.header(versionHeader)
-	if f != nil {
-		return f
-	}
-	if version != nil && !x.h.versions.served(*version) {
-		return x.h.versions.unsupported(*version)
-	}
-	return nil
-}
-
 // initialize begins a session, if the server accepts it.
 func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
-	s := x.newSession()
+	s := x.h.newSession(x.caller)
 	c := s.conn
 	response := c.Handle(x.h.ctx, m, func([]byte) {})
 	if response.Initialized == "" {
@@ -73,16 +61,16 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 }
 
 // newSession returns a session that is not registered yet.
-func (x *exchange) newSession() *session {
-	s := &session{principal: x.principal, box: newOutbox()}
+func (h *Handler) newSession(c caller) *session {
+	s := &session{principal: c.principal, box: newOutbox()}
 	s.standing = s.box.stream()
-	s.conn = x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
+	s.conn = h.server.connect(protocol.ConnOptions{Principal: c.principal, Proof: c.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
 	return s
 }
 
-// sessionID returns the single session ID of this request.
-func (x *exchange) sessionID() (string, *refusal) {
-	switch values := x.r.Header.Values(sessionHeader); {
+// sessionID returns the single session ID of a request.
+func sessionID(h http.Header) (string, *refusal) {
+	switch values := h.Values(sessionHeader); {
 	case len(values) > 1:
 		return "", refuse(http.StatusBadRequest, "more than one Mcp-Session-Id header")
 	case len(values) == 0 || values[0] == "":
@@ -94,7 +82,7 @@ func (x *exchange) sessionID() (string, *refusal) {
 
 // session finds the session of this request. The caller must release it.
 func (x *exchange) session() (*session, *refusal) {
-	id, f := x.sessionID()
+	id, f := sessionID(x.r.Header)
 	if f != nil {
 		return nil, f
 	}
@@ -113,9 +101,9 @@ func noSession() *refusal {
 // belong to no request. Without a session there is no stream.
 func (x *exchange) get() *refusal {
 	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
-		return x.notAllowed()
+		return notAllowed(x.r)
 	}
-	if f := x.legacyVersion(); f != nil {
+	if f := x.h.versions.checkLegacy(x.r.Header); f != nil {
 		return f
 	}
 	if values := x.r.Header.Values("Accept"); len(values) > 0 && !accepts(strings.Join(values, ","), "text/event-stream") {
@@ -126,7 +114,7 @@ func (x *exchange) get() *refusal {
 		return f
 	}
 	defer x.h.sessions.release(s)
-	reader, f := x.reader(s)
+	reader, f := s.reader(x.r.Header.Get("Last-Event-ID"))
 	if f != nil {
 		return f
 	}
@@ -140,27 +128,15 @@ func (x *exchange) get() *refusal {
 	return nil
 }
 
-func (x *exchange) reader(s *session) (*eventReader, *refusal) {
-	last := x.r.Header.Get("Last-Event-ID")
-	if last == "" {
-		return s.standing.open(), nil
-	}
-	reader, ok := s.box.resume(last)
-	if !ok {
-		return nil, refuse(http.StatusBadRequest, "the events after %q are not kept (any more)", clip(last))
-	}
-	return reader, nil
-}
-
 // delete ends a session. The modern revision has none.
 func (x *exchange) delete() *refusal {
 	if x.r.Header.Get(versionHeader) >= firstModern {
-		return x.notAllowed()
+		return notAllowed(x.r)
 	}
-	if f := x.legacyVersion(); f != nil {
+	if f := x.h.versions.checkLegacy(x.r.Header); f != nil {
 		return f
 	}
-	id, f := x.sessionID()
+	id, f := sessionID(x.r.Header)
 	if f != nil {
 		return f
 	}
@@ -173,7 +149,7 @@ func (x *exchange) delete() *refusal {
 
 // batch serves an array of messages, which only one old revision has.
 func (x *exchange) batch() *refusal {
-	if f := x.legacyVersion(); f != nil {
+	if f := x.h.versions.checkLegacy(x.r.Header); f != nil {
 		return f
 	}
 	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
@@ -186,7 +162,7 @@ func (x *exchange) batch() *refusal {
 	defer x.h.sessions.release(s)
 	a := newAnswer(x)
 	defer a.abandon()
-	response := s.conn.HandleBatch(s.ctx, x.body, a.send)
+	response := s.conn.HandleBatch(s.ctx, x.body.data, a.send)
 	if response.Err != nil { // for the batch as a whole
 		f := refuse(http.StatusBadRequest, "")
 		f.err, f.null = response.Err, true

@@ -35,7 +35,7 @@ func (x *exchange) sse() *refusal {
 	if x.r.Method != http.MethodGet {
 		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "GET")
 	}
-	s := x.newSession()
+	s := x.h.newSession(x.caller)
 	if x.h.sessions.add(x.h.ctx, s) == nil {
 		s.conn.Close()
 		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
@@ -57,14 +57,17 @@ func (x *exchange) message() *refusal {
 	if x.r.Method != http.MethodPost {
 		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "POST")
 	}
-	if f := checks(x.contentType, x.read); f != nil {
+	if f := checkContentType(x.r.Header); f != nil {
+		return f
+	}
+	if f := x.body.read(x.r, x.rc, x.principal); f != nil {
 		return f
 	}
 	s := x.h.sessions.acquire(x.r.URL.Query().Get("sessionId"), x.principal)
 	if s == nil {
 		return refuse(http.StatusNotFound, "there is no such session (any more): begin with GET %s", ssePath)
 	}
-	m, err := jsonrpc.Parse(x.body)
+	m, err := jsonrpc.Parse(x.body.data)
 	if err != nil {
 		x.h.sessions.release(s)
 		return malformed(m.ID, err)

@@ -54,8 +54,8 @@ func TestExchange_Address(t *testing.T) {
 		if test.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", test.forwarded)
 		}
-		x := &exchange{h: &Handler{options: &Options{BehindProxy: test.proxy}}, r: r}
-		if got := x.address(); got != test.want {
+		a := admission{behindProxy: test.proxy}
+		if got := a.address(r); got != test.want {
 			t.Errorf("%+v: got %q", test, got)
 		}
 	}

@@ -164,7 +164,7 @@ func TestServe_DeadlinesDoNotStay(t *testing.T) {
 
 func TestServe_MemoryForBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
-	s.h.bodies.left = 200 << 10
+	s.h.admission.bodies.left = 200 << 10
 	big := callBody("quiet", strings.Repeat("x", 250<<10))
 	small := callBody("quiet", strings.Repeat("x", 50<<10))
 	extra := modernHeaders("tools/call", "quiet", nil)
@@ -175,12 +175,12 @@ func TestServe_MemoryForBodies(t *testing.T) {
 		}
 		s.want("small", "POST", small, extra, 200, doneBody)
 	}
-	s.h.bodies.left = defaultBodies
+	s.h.admission.bodies.left = defaultBodies
 	for range 3 {
 		s.want("big", "POST", big, extra, 200, doneBody)
 	}
-	if left := s.h.bodies.left; left != defaultBodies || len(s.h.bodies.of) != 0 {
-		t.Errorf("%d bytes are missing: %v", defaultBodies-left, s.h.bodies.of)
+	if left := s.h.admission.bodies.left; left != defaultBodies || len(s.h.admission.bodies.of) != 0 {
+		t.Errorf("%d bytes are missing: %v", defaultBodies-left, s.h.admission.bodies.of)
 	}
 	s.end()
 }
@@ -305,8 +305,8 @@ func TestServe_ShareOfRequests(t *testing.T) {
 	cancel()
 	http.DefaultClient.CloseIdleConnections()
 	s.end()
-	if len(s.h.requests.of) != 0 || s.h.requests.left != 64 {
-		t.Errorf("%v, %d left", s.h.requests.of, s.h.requests.left)
+	if len(s.h.admission.requests.of) != 0 || s.h.admission.requests.left != 64 {
+		t.Errorf("%v, %d left", s.h.admission.requests.of, s.h.admission.requests.left)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestServe_ShareOfBodies(t *testing.T) {
 }
 
 func (s *served) shareOf(caller string) int {
-	b := s.h.bodies
+	b := s.h.admission.bodies
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.of[caller]

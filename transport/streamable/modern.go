@@ -39,14 +39,27 @@ func (v *versions) unsupported(requested string) *refusal {
 	return f
 }
 
+// checkLegacy refuses a version that is not served. The header may be absent: the session has the version.
+func (v *versions) checkLegacy(h http.Header) *refusal {
+	version, f := single(h, versionHeader)
+	if f != nil {
+		return f
+	}
+	if version != nil && !v.served(*version) {
+		return v.unsupported(*version)
+	}
+	return nil
+}
+
 // modern determines the revision of one message: from its own _meta, or else from its header.
-func (x *exchange) modern(m *jsonrpc.Message) bool {
-	version := x.r.Header.Get(versionHeader)
-	return envelope.IsModern(m) || version >= firstModern && x.h.versions.served(version)
+func (v *versions) modern(m *jsonrpc.Message, h http.Header) bool {
+	version := h.Get(versionHeader)
+	return envelope.IsModern(m) || version >= firstModern && v.served(version)
 }
 
 func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
-	if f := x.checkModern(m); f != nil {
+	check := headerCheck{message: m, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
+	if f := check.run(); f != nil {
 		f.id = m.ID
 		return f
 	}
@@ -105,52 +118,6 @@ func status(r *protocol.Response) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
-}
-
-// checkModern compares a message with its headers, so that intermediaries can trust them.
-func (x *exchange) checkModern(m *jsonrpc.Message) *refusal {
-	if m.IsResponse() {
-		return refuse(http.StatusBadRequest, "a response, but nothing was asked")
-	}
-	return checks(
-		func() *refusal { return x.checkVersion(m) },
-		func() *refusal { return checkCapabilities(m) },
-		func() *refusal { return x.checkMethod(m) },
-		func() *refusal { return x.checkName(m) },
-		func() *refusal { return x.checkParams(m) },
-	)
-}
-
-func (x *exchange) checkVersion(m *jsonrpc.Message) *refusal {
-	header, f := x.header(versionHeader)
-	if f != nil {
-		return f
-	}
-	raw := jsonraw.Get(m.Params, "_meta", envelope.MetaVersion)
-	if raw == nil && m.IsNotification() {
-		return nil // only the header made it modern
-	}
-	version, ok := jsonraw.String(raw)
-	switch {
-	case header == nil:
-		return mismatch("the MCP-Protocol-Version header is missing")
-	case !ok:
-		return invalidParams("params._meta needs %q, a string", envelope.MetaVersion)
-	case *header != version:
-		return mismatch("the MCP-Protocol-Version header says %q, the body %q", clip(*header), clip(version))
-	case version < firstModern || !x.h.versions.served(version):
-		return x.h.versions.unsupported(version)
-	}
-	return nil
-}
-
-// checkCapabilities runs here because it precedes the checks of other headers. The protocol defines its meaning.
-func checkCapabilities(m *jsonrpc.Message) *refusal {
-	raw := jsonraw.Get(m.Params, "_meta", envelope.MetaCapabilities)
-	if m.IsRequest() && !jsonraw.IsObject(raw) {
-		return invalidParams("params._meta needs %q, an object", envelope.MetaCapabilities)
-	}
-	return nil
 }
 
 func invalidParams(format string, args ...any) *refusal {

@@ -47,7 +47,8 @@ type Rate struct {
 	Burst int
 }
 
-// Options configure a handler and its listener. All fields are optional.
+// Options configure a handler and its listener. All fields are optional, one for each setting of the operator, in a flat
+// list as in net/http.Server.
 type Options struct {
 	// Addr is HOST:PORT, or unix:/PATH of a socket; "" is 127.0.0.1:8470. Port 0 chooses a free one.
 	Addr string

@@ -8,42 +8,58 @@ import (
 	"strings"
 )
 
-// origin refuses pages of other sites. A browser sends the origin of the page with every such request. Programs send
-// none.
-func (x *exchange) origin() *refusal {
-	values := x.r.Header.Values("Origin")
+// sitePolicy refuses pages of other web sites.
+type sitePolicy struct {
+	origins []string // permitted, normalized
+	// loopback means that clients connect to a loopback address themselves: pages of this machine are permitted, and
+	// foreign host names are refused.
+	loopback bool
+}
+
+func newSitePolicy(o *Options) sitePolicy {
+	p := sitePolicy{loopback: o.loopback() && !o.BehindProxy}
+	for _, origin := range o.Origins {
+		p.origins = append(p.origins, normalOrigin(origin))
+	}
+	return p
+}
+
+// checkOrigin refuses pages of other sites. A browser sends the origin of the page with every such request. Programs
+// send none.
+func (p *sitePolicy) checkOrigin(w http.ResponseWriter, r *http.Request) *refusal {
+	values := r.Header.Values("Origin")
 	switch {
 	case len(values) == 0:
 		return nil
-	case len(values) > 1 || !x.h.allowsOrigin(values[0]):
+	case len(values) > 1 || !p.allows(values[0]):
 		return refuse(http.StatusForbidden, "origin %q is not allowed (http.origins)", clip(values[0]))
 	}
-	header := x.w.Header()
+	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", values[0])
 	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
 	header.Add("Vary", "Origin")
 	return nil
 }
 
-func (h *Handler) allowsOrigin(s string) bool {
+func (p *sitePolicy) allows(s string) bool {
 	origin := normalOrigin(s)
 	if origin == "" {
 		return false
 	}
-	if slices.Contains(h.origins, origin) {
+	if slices.Contains(p.origins, origin) {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && h.checkHost && isLoopback(u.Hostname())
+	return err == nil && p.loopback && isLoopback(u.Hostname())
 }
 
-// host refuses foreign host names on a loopback listener, against DNS rebinding: a hostile site can resolve its own
-// name to this machine, so that its pages have the same origin, but it cannot change the Host header.
-func (x *exchange) host() *refusal {
-	if !x.h.checkHost || isLoopback(hostname(x.r.Host)) {
+// checkHost refuses foreign host names on a loopback listener, against DNS rebinding: a hostile site can resolve its
+// own name to this machine, so that its pages have the same origin, but it cannot change the Host header.
+func (p *sitePolicy) checkHost(r *http.Request) *refusal {
+	if !p.loopback || isLoopback(hostname(r.Host)) {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "host %q is not this machine", clip(x.r.Host))
+	return refuse(http.StatusForbidden, "host %q is not this machine", clip(r.Host))
 }
 
 // hostname returns the Host header without port and brackets.
@@ -55,15 +71,15 @@ func hostname(host string) string {
 }
 
 // preflight answers a browser's CORS preflight request.
-func (x *exchange) preflight() *refusal {
-	if x.r.Header.Get("Origin") == "" || x.r.Header.Get("Access-Control-Request-Method") == "" {
-		return x.notAllowed()
+func preflight(w http.ResponseWriter, r *http.Request) *refusal {
+	if r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
+		return notAllowed(r)
 	}
-	header := x.w.Header()
+	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
-	header.Set("Access-Control-Allow-Headers", allowedHeaders(x.r.Header.Values("Access-Control-Request-Headers")))
+	header.Set("Access-Control-Allow-Headers", allowedHeaders(r.Header.Values("Access-Control-Request-Headers")))
 	header.Set("Access-Control-Max-Age", "600")
-	x.w.WriteHeader(http.StatusNoContent)
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -39,6 +40,18 @@ func (s *session) begin() bool {
 	}
 	s.calls.Add(1)
 	return true
+}
+
+// reader returns a reader of the events after lastEventID, or of the messages that belong to no request if it is "".
+func (s *session) reader(lastEventID string) (*eventReader, *refusal) {
+	if lastEventID == "" {
+		return s.standing.open(), nil
+	}
+	reader, ok := s.box.resume(lastEventID)
+	if !ok {
+		return nil, refuse(http.StatusBadRequest, "the events after %q are not kept (any more)", clip(lastEventID))
+	}
+	return reader, nil
 }
 
 // end cancels calls in flight and waits for their responses. Streams that are being read end with them.
