@@ -2,10 +2,8 @@ package overlay
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +21,7 @@ type Effect struct {
 // Effects lists the changes, sorted by path.
 func (o *Overlay) Effects() []Effect {
 	var list []Effect
-	for _, n := range o.sorted() {
+	for _, n := range o.changes.sorted() {
 		e := Effect{Host: n.at.Host}
 		switch n.kind {
 		case gone:
@@ -47,18 +45,10 @@ func (o *Overlay) Effects() []Effect {
 	return list
 }
 
-func (o *Overlay) sorted() []*node {
-	var all []*node
-	for _, k := range slices.Sorted(maps.Keys(o.nodes)) {
-		all = append(all, o.nodes[k])
-	}
-	return all
-}
-
 // Changes prepares the changes of the call for landing. The folders that it opens stay open until release is called.
 func (o *Overlay) Changes() (changes []commit.Change, release func(), err error) {
-	b := &builder{o: o, roots: map[string]*os.Root{}, files: map[*inode]*commit.Entry{}, made: map[string]*commit.Entry{}}
-	for _, n := range o.sorted() {
+	b := &builder{files: o.files, roots: map[string]*os.Root{}, entries: map[*inode]*commit.Entry{}, made: map[string]*commit.Entry{}}
+	for _, n := range o.changes.sorted() {
 		if err := b.add(n); err != nil {
 			b.release()
 			return nil, nil, &commit.PathError{Path: n.at.Host, Err: err}
@@ -69,10 +59,10 @@ func (o *Overlay) Changes() (changes []commit.Change, release func(), err error)
 
 // builder converts nodes to changes.
 type builder struct {
-	o       *Overlay
+	files   *files
 	changes []commit.Change
 	roots   map[string]*os.Root      // of existing folders, by real path
-	files   map[*inode]*commit.Entry // hard links share one entry
+	entries map[*inode]*commit.Entry // hard links share one entry
 	made    map[string]*commit.Entry // folders to be created, by real path
 }
 
@@ -88,7 +78,7 @@ func (b *builder) root(guest, real string) (*os.Root, error) {
 	if r := b.roots[dir]; r != nil {
 		return r, nil
 	}
-	r, e := b.o.lower.Folder(guest)
+	r, e := b.files.lower.Folder(guest)
 	if e != wasi.ESUCCESS { // it was there when the call wrote
 		return nil, errors.Join(commit.ErrConflict, e)
 	}
@@ -108,7 +98,7 @@ func (b *builder) add(n *node) error {
 		return err
 	}
 	dir, name := filepath.Split(n.at.Real)
-	if in := b.made[b.o.key(strings.TrimSuffix(dir, string(filepath.Separator)))]; in != nil {
+	if in := b.made[b.files.changes.key(strings.TrimSuffix(dir, string(filepath.Separator)))]; in != nil {
 		if entry != nil {
 			in.Children = append(in.Children, commit.Child{Name: name, Entry: entry})
 		}
@@ -121,13 +111,13 @@ func (b *builder) add(n *node) error {
 	switch {
 	case n.kind == gone:
 		c.Remove = true
-		c.Check = n.was.Mode().IsRegular() && b.o.knew(n)
+		c.Check = n.was.Mode().IsRegular() && b.files.knew(n)
 	case n.kind == touched:
 		c.Touch = timesOf(n.times)
-	case n.kind == file && n.file.data == nil && n.file.lower != "" && b.o.key(n.file.at.Real) == b.o.key(n.at.Real):
+	case n.kind == file && n.file.data == nil && n.file.lower != "" && b.files.changes.key(n.file.at.Real) == b.files.changes.key(n.at.Real):
 		c.Put, c.Touch = nil, timesOf(n.file.times)
 	default:
-		c.Check = n.sure || n.kind == file && b.o.knew(n)
+		c.Check = n.sure || n.kind == file && b.files.knew(n)
 	}
 	b.changes = append(b.changes, c)
 	return nil
@@ -136,13 +126,7 @@ func (b *builder) add(n *node) error {
 // untouched reports whether the file of the host already equals the node.
 func (b *builder) untouched(n *node) bool {
 	in := n.file
-	return in.data == nil && in.lower != "" && in.times == (wasi.Times{}) && b.o.key(in.at.Real) == b.o.key(n.at.Real)
-}
-
-// knew reports whether the call had read the host's file at a node. Then it depends on that content.
-func (o *Overlay) knew(n *node) bool {
-	in := o.files[o.key(n.at.Real)]
-	return n.was != nil && in != nil && in.read && os.SameFile(in.at.Info, n.was)
+	return in.data == nil && in.lower != "" && in.times == (wasi.Times{}) && b.files.changes.key(in.at.Real) == b.files.changes.key(n.at.Real)
 }
 
 // entry returns the object to create at a node; nil for a removal.
@@ -150,7 +134,7 @@ func (b *builder) entry(n *node) (*commit.Entry, error) {
 	switch n.kind {
 	case folder:
 		e := &commit.Entry{Dir: true, Times: *timesOf(n.times)}
-		b.made[b.o.key(n.at.Real)] = e
+		b.made[b.files.changes.key(n.at.Real)] = e
 		return e, nil
 	case link:
 		return &commit.Entry{Target: n.target}, nil
@@ -161,11 +145,11 @@ func (b *builder) entry(n *node) (*commit.Entry, error) {
 }
 
 func (b *builder) file(in *inode) (*commit.Entry, error) {
-	if e := b.files[in]; e != nil {
+	if e := b.entries[in]; e != nil {
 		return e, nil
 	}
 	e := &commit.Entry{Times: *timesOf(in.times)}
-	b.files[in] = e
+	b.entries[in] = e
 	if in.lower != "" {
 		e.Like = in.at.Info
 	}

@@ -1,7 +1,6 @@
 package overlay
 
 import (
-	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,26 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
+
+// folders are the open ones: renames update their paths.
+type folders map[*dir]struct{}
+
+// follow updates the paths of the folders at and below a renamed path.
+func (f folders) follow(a, b *spot) {
+	for d := range f {
+		rest, ok := strings.CutPrefix(d.at.Guest+"/", a.Guest+"/")
+		if !ok {
+			continue
+		}
+		d.at.Guest = path.Join(b.Guest, rest)
+		d.at.Host = filepath.Join(b.Host, filepath.FromSlash(rest))
+		d.at.Real = filepath.Join(b.Real, filepath.FromSlash(rest))
+		if d.lower != nil { // its entries are nodes of the call now
+			_ = d.lower.Close()
+			d.lower, d.begun = nil, false
+		}
+	}
+}
 
 // dir is an open folder: the entries of the host, merged with the changes of the call.
 type dir struct {
@@ -35,7 +54,7 @@ func (o *Overlay) openDir(s *spot) (wasi.File, wasi.Errno) {
 
 func (o *Overlay) newDir(s *spot, lower wasi.File) *dir {
 	d := &dir{o: o, at: *s, lower: lower}
-	o.dirs[d] = struct{}{}
+	o.folders[d] = struct{}{}
 	return d
 }
 
@@ -44,7 +63,7 @@ func (d *dir) Path() string { return d.at.Guest }
 
 // Stat describes the folder.
 func (d *dir) Stat() (wasi.Stat, wasi.Errno) {
-	if n := d.o.at(d.at.Real); d.lower == nil && n != nil && n.kind == folder {
+	if n := d.o.changes.at(d.at.Real); d.lower == nil && n != nil && n.kind == folder {
 		return n.stat(), wasi.ESUCCESS
 	} else if d.lower != nil {
 		st, e := d.lower.Stat()
@@ -59,10 +78,10 @@ func (d *dir) Stat() (wasi.Stat, wasi.Errno) {
 // ReadDir lists the remaining entries of the host, then those of the call.
 func (d *dir) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	if !d.begun {
-		if d.at.Real != "" && d.o.o.Lists != nil && !d.o.o.Lists(d.at.Host) {
+		if d.at.Real != "" && d.o.lists != nil && !d.o.lists(d.at.Host) {
 			return nil, wasi.EACCES
 		}
-		d.begun, d.own = true, d.o.entries(d.at.Real)
+		d.begun, d.own = true, d.o.view.entries(d.at.Real)
 	}
 	for d.lower != nil {
 		list, e := d.lower.ReadDir(n)
@@ -87,52 +106,12 @@ func (d *dir) filter(list []wasi.DirEntry) []wasi.DirEntry {
 		if strings.HasPrefix(e.Name, commit.Prefix) {
 			return true
 		}
-		if d.at.Real == "" || len(d.o.nodes) == 0 {
+		if d.at.Real == "" || d.o.changes.empty() {
 			return false
 		}
-		n := d.o.at(filepath.Join(d.at.Real, e.Name))
+		n := d.o.changes.at(filepath.Join(d.at.Real, e.Name))
 		return n != nil && n.kind != touched
 	})
-}
-
-// entries lists the entries of a folder that the call created or replaced.
-func (o *Overlay) entries(real string) []wasi.DirEntry {
-	at := o.key(real)
-	if real == "" || o.below[at] == 0 {
-		return nil
-	}
-	var list []wasi.DirEntry
-	for k, n := range o.nodes {
-		if n.kind == gone || n.kind == touched || filepath.Dir(k) != at {
-			continue
-		}
-		st := n.stat()
-		if o.lower.Shows(n.at.Host, n.isDir()) {
-			list = append(list, wasi.DirEntry{Name: path.Base(n.at.Guest), Type: st.Type, Ino: st.Ino})
-		}
-	}
-	slices.SortFunc(list, func(a, b wasi.DirEntry) int { return cmp.Compare(a.Name, b.Name) })
-	return list
-}
-
-// stat describes an existing node.
-func (n *node) stat() wasi.Stat {
-	switch n.kind {
-	case file:
-		st, _ := n.file.stat()
-		st.Nlink = max(1, uint64(n.file.names))
-		return st
-	case link:
-		return n.dated(wasi.Stat{Type: wasi.TypeSymlink, Size: int64(len(n.target))})
-	}
-	return n.dated(wasi.Stat{Type: wasi.TypeDirectory})
-}
-
-// dated sets the inode and the times of a new folder or link.
-func (n *node) dated(st wasi.Stat) wasi.Stat {
-	st.Ino, st.Nlink = n.ino, 1
-	st.Atime, st.Mtime, st.Ctime = n.since, n.since, n.since
-	return withTimes(st, n.times)
 }
 
 // Rewind restarts ReadDir.
@@ -152,7 +131,7 @@ func (d *dir) Chtimes(t wasi.Times) wasi.Errno { return d.o.Chtimes(d.at.Guest, 
 
 // Close closes the folder.
 func (d *dir) Close() wasi.Errno {
-	delete(d.o.dirs, d)
+	delete(d.o.folders, d)
 	if d.lower == nil {
 		return wasi.ESUCCESS
 	}

@@ -3,7 +3,7 @@
 //
 //	guest ──▶ Overlay ──▶ jail.Tree (the granted part of the host's files, only read here)
 //	              │
-//	              └─ nodes: by real path, created, changed, moved and removed by the call
+//	              └─ changeset: the real paths created, changed, moved and removed by the call
 //	                   │ Changes, when the call has succeeded
 //	                   ▼
 //	              commit.Land: commits all of it, or nothing

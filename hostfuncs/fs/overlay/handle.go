@@ -16,6 +16,12 @@ type handle struct {
 
 var _ wasi.File = (*handle)(nil)
 
+// handle opens the file.
+func (in *inode) handle(guest string, opt wasi.OpenOptions) *handle {
+	in.opens++
+	return &handle{in: in, guest: guest, read: opt.Read, write: opt.Write}
+}
+
 // Path returns the guest path at which the file was opened.
 func (h *handle) Path() string { return h.guest }
 
@@ -46,7 +52,7 @@ func (h *handle) ReadAt(p []byte, off int64) (n int, e wasi.Errno) {
 // open opens the host's file.
 func (h *handle) open() (e wasi.Errno) {
 	if h.lower == nil {
-		h.lower, e = h.in.o.lower.Open(h.in.lower, wasi.OpenOptions{Read: true})
+		h.lower, e = h.in.files.lower.Open(h.in.lower, wasi.OpenOptions{Read: true})
 	}
 	return e
 }
@@ -106,7 +112,7 @@ func (h *handle) Rewind() wasi.Errno { return wasi.ENOTDIR }
 func (h *handle) Close() wasi.Errno {
 	h.in.opens--
 	h.in.unused()
-	if moved := h.in.o.o.Moved; moved != nil {
+	if moved := h.in.files.moved; moved != nil {
 		if h.got > 0 {
 			moved(jail.Read, h.in.at.Host, h.got)
 		}

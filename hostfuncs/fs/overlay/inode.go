@@ -11,7 +11,7 @@ import (
 
 // inode is one file under all its names. Its content is the host's until the call writes to it.
 type inode struct {
-	o     *Overlay
+	files *files
 	lower string    // path in the tree; empty for a file created by the call
 	at    jail.Spot // the same place, with the file information of the first access
 	known bool      // a node exists or existed for it
@@ -30,21 +30,7 @@ func (in *inode) attach() wasi.Errno {
 	if in.known {
 		return wasi.ESUCCESS
 	}
-	return in.o.put(&node{kind: file, at: in.at, was: in.at.Info, file: in})
-}
-
-// inodeOf returns the inode of a file at a place.
-func (o *Overlay) inodeOf(s *spot) *inode {
-	if s.node != nil {
-		return s.node.file
-	}
-	k := o.key(s.Real)
-	in := o.files[k]
-	if in == nil {
-		in = &inode{o: o, lower: s.Guest, at: s.Spot}
-		o.files[k] = in
-	}
-	return in
+	return in.files.changes.put(&node{kind: file, at: in.at, was: in.at.Info, file: in})
 }
 
 // own returns the content that the call may write to. On first use the first size bytes of the host's content are
@@ -56,11 +42,11 @@ func (in *inode) own(size int64) (*content, wasi.Errno) {
 	if e := in.attach(); e != wasi.ESUCCESS {
 		return nil, e
 	}
-	c := &content{part: in.o.part(in.at.Host), host: in.at.Host}
+	c := &content{part: in.files.budget.part(in.at.Host), host: in.at.Host}
 	if in.lower != "" && size > 0 {
 		in.read = true
 		if e := in.copyUp(c, size); e != wasi.ESUCCESS {
-			in.o.account(c, -c.size)
+			in.files.budget.account(c, -c.size)
 			c.drop()
 			return nil, e
 		}
@@ -70,7 +56,7 @@ func (in *inode) own(size int64) (*content, wasi.Errno) {
 }
 
 func (in *inode) copyUp(c *content, size int64) wasi.Errno {
-	f, e := in.o.lower.Open(in.lower, wasi.OpenOptions{Read: true})
+	f, e := in.files.lower.Open(in.lower, wasi.OpenOptions{Read: true})
 	if e != wasi.ESUCCESS {
 		return e
 	}
@@ -81,7 +67,7 @@ func (in *inode) copyUp(c *content, size int64) wasi.Errno {
 		if e != wasi.ESUCCESS || n == 0 {
 			return e
 		}
-		if e := in.o.write(c, buf[:n], off); e != wasi.ESUCCESS {
+		if e := in.files.write(c, buf[:n], off); e != wasi.ESUCCESS {
 			return e
 		}
 		off += int64(n)
@@ -89,49 +75,10 @@ func (in *inode) copyUp(c *content, size int64) wasi.Errno {
 	return wasi.ESUCCESS
 }
 
-// write writes bytes to a content, within the limits of the call.
-func (o *Overlay) write(c *content, p []byte, off int64) wasi.Errno {
-	if off < 0 || off > math.MaxInt64-int64(len(p)) {
-		return wasi.EFBIG
-	}
-	if e := o.reserve(c, max(c.size, off+int64(len(p)))); e != wasi.ESUCCESS {
-		return e
-	}
-	if _, err := c.writeAt(p, off); err != nil {
-		return wasi.EIO
-	}
-	return wasi.ESUCCESS
-}
-
-// reserve accounts for the new size of a content. ENOSPC is returned beyond a limit.
-func (o *Overlay) reserve(c *content, size int64) wasi.Errno {
-	more := size - c.size
-	if c.part != nil && c.part.Bytes > 0 && more > c.part.Bytes-c.part.used {
-		return o.full(Full{Host: c.host, Share: c.part.ID, Used: c.part.used, More: more, Limit: c.part.Bytes})
-	}
-	if more > o.o.Bytes-o.used {
-		return o.full(Full{Host: c.host, Used: o.used, More: more, Limit: o.o.Bytes})
-	}
-	if size > maxInMemory {
-		if err := c.spill(o.o.Scratch); err != nil {
-			return wasi.EIO
-		}
-	}
-	o.account(c, more)
-	return wasi.ESUCCESS
-}
-
-func (o *Overlay) account(c *content, more int64) {
-	o.used += more
-	if c.part != nil {
-		c.part.used += more
-	}
-}
-
 func (in *inode) writeAt(p []byte, off int64) (int, wasi.Errno) {
 	c, e := in.own(math.MaxInt64)
 	if e == wasi.ESUCCESS {
-		e = in.o.write(c, p, off)
+		e = in.files.write(c, p, off)
 	}
 	if e != wasi.ESUCCESS {
 		return 0, e
@@ -146,7 +93,7 @@ func (in *inode) truncate(size int64) wasi.Errno {
 	}
 	c, e := in.own(size)
 	if e == wasi.ESUCCESS {
-		e = in.o.reserve(c, size)
+		e = in.files.reserve(c, size)
 	}
 	if e != wasi.ESUCCESS {
 		return e
@@ -164,7 +111,7 @@ func (in *inode) stat() (wasi.Stat, wasi.Errno) {
 	if in.lower != "" {
 		st = system.Stat(in.at.Info)
 		if in.data == nil {
-			if now, e := in.o.lower.Stat(in.lower, false); e == wasi.ESUCCESS {
+			if now, e := in.files.lower.Stat(in.lower, false); e == wasi.ESUCCESS {
 				st = now
 			}
 		}
@@ -210,7 +157,7 @@ func (in *inode) unused() {
 
 func (in *inode) drop() {
 	if in.data != nil {
-		in.o.account(in.data, -in.data.size)
+		in.files.budget.account(in.data, -in.data.size)
 		in.data.drop()
 		in.data = nil
 	}

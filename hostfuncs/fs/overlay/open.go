@@ -13,7 +13,7 @@ func (o *Overlay) Open(path string, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 	} else if opt.Directory {
 		op = jail.List
 	}
-	if !op.Changes() && len(o.nodes) == 0 {
+	if !op.Changes() && o.changes.empty() {
 		f, e := o.lower.Open(path, opt)
 		if e != wasi.ESUCCESS {
 			return nil, e
@@ -21,14 +21,14 @@ func (o *Overlay) Open(path string, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 		return o.wrap(f, opt), wasi.ESUCCESS
 	}
 	exclusive := opt.Create && opt.Exclusive
-	s, e := o.find(path, !opt.NoFollow && !exclusive, op)
+	s, e := o.view.find(path, !opt.NoFollow && !exclusive, op)
 	if e != wasi.ESUCCESS {
 		return nil, e
 	}
 	if !s.there() && opt.Create {
 		return o.create(&s, opt)
 	}
-	if e := o.see(&s, op); e != wasi.ESUCCESS {
+	if e := o.view.see(&s, op); e != wasi.ESUCCESS {
 		return nil, e
 	}
 	switch {
@@ -56,9 +56,9 @@ func (o *Overlay) wrap(f wasi.File, opt wasi.OpenOptions) wasi.File {
 	if s.Dir {
 		return o.newDir(&s, f)
 	}
-	in := o.inodeOf(&s)
-	in.opens++
-	return &handle{in: in, guest: s.Guest, lower: f, read: opt.Read}
+	h := o.files.at(&s).handle(s.Guest, wasi.OpenOptions{Read: opt.Read})
+	h.lower = f
+	return h
 }
 
 func (o *Overlay) openFile(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno) {
@@ -69,38 +69,24 @@ func (o *Overlay) openFile(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno
 		}
 		return o.wrap(f, opt), wasi.ESUCCESS
 	}
-	if e := o.allowAccess(s, opt); e != wasi.ESUCCESS {
+	if e := o.view.mayOpen(s, opt); e != wasi.ESUCCESS {
 		return nil, e
 	}
 	if !s.regular() {
 		return nil, wasi.EACCES
 	}
-	in := o.inodeOf(s)
+	in := o.files.at(s)
 	if opt.Truncate {
 		if e := in.truncate(0); e != wasi.ESUCCESS {
 			return nil, e
 		}
 	}
-	in.opens++
-	return &handle{in: in, guest: s.Guest, read: opt.Read, write: opt.Write}, wasi.ESUCCESS
-}
-
-// allowAccess decides on the access modes of an open. Reading is included unless the file is opened only for writing.
-func (o *Overlay) allowAccess(s *spot, opt wasi.OpenOptions) wasi.Errno {
-	if opt.Write || opt.Truncate {
-		if e := o.lower.Permit(jail.Write, s.Host, false); e != wasi.ESUCCESS {
-			return e
-		}
-	}
-	if opt.Read || !opt.Write {
-		return o.lower.Permit(jail.Read, s.Host, false)
-	}
-	return wasi.ESUCCESS
+	return in.handle(s.Guest, opt), wasi.ESUCCESS
 }
 
 // create creates a file at a vacant place.
 func (o *Overlay) create(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	if e := o.mayMake(s, jail.Write); e != wasi.ESUCCESS {
+	if e := o.view.mayMake(s, jail.Write); e != wasi.ESUCCESS {
 		return nil, e
 	}
 	if s.Slash {
@@ -114,14 +100,9 @@ func (o *Overlay) create(s *spot, opt wasi.OpenOptions) (wasi.File, wasi.Errno) 
 	if o.direct(s.Host) {
 		return o.lower.Open(s.Guest, opt)
 	}
-	in := &inode{o: o, at: s.Spot, ino: o.number()}
-	n := &node{kind: file, at: s.Spot, was: s.was(), file: in, sure: opt.Exclusive && s.was() == nil}
-	if e := o.put(n); e != wasi.ESUCCESS {
+	in, e := o.files.create(s, opt.Exclusive)
+	if e != wasi.ESUCCESS {
 		return nil, e
 	}
-	if _, e := in.own(0); e != wasi.ESUCCESS {
-		return nil, e
-	}
-	in.opens++
-	return &handle{in: in, guest: s.Guest, read: opt.Read, write: opt.Write}, wasi.ESUCCESS
+	return in.handle(s.Guest, opt), wasi.ESUCCESS
 }

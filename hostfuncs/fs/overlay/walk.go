@@ -16,19 +16,9 @@ const (
 	maxName  = 255 // bytes of a name
 )
 
-// find resolves a path in the view of the call. Before the first write the tree does it.
-func (o *Overlay) find(guest string, follow bool, op jail.Op) (spot, wasi.Errno) {
-	if len(o.nodes) == 0 {
-		s, e := o.lower.Look(guest, follow, op)
-		return spot{Spot: s}, e
-	}
-	w := &walk{o: o, op: op, follow: follow}
-	return w.run(guest)
-}
-
 // walk resolves one path step by step, each in the tree or among the nodes.
 type walk struct {
-	o      *Overlay
+	v      *view
 	op     jail.Op
 	follow bool
 	slash  bool
@@ -38,7 +28,7 @@ type walk struct {
 }
 
 func (w *walk) run(guest string) (spot, wasi.Errno) {
-	root, e := w.o.lower.Peek("/")
+	root, e := w.v.lower.Peek("/")
 	if e != wasi.ESUCCESS {
 		return spot{}, e
 	}
@@ -91,7 +81,7 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 	}
 	last := len(w.todo) == 0
 	switch {
-	case !last && at.node == nil && at.Real != "" && !w.o.lower.Shows(at.Host, true):
+	case !last && at.node == nil && at.Real != "" && !w.v.lower.Shows(at.Host, true):
 		_, e := w.hidden(name)
 		return at, false, e
 	case at.isLink() && (!last || (w.follow || w.slash) && w.seen(&at, true)):
@@ -113,7 +103,7 @@ func (w *walk) step(name string) (at spot, done bool, e wasi.Errno) {
 // seen reports whether the guest may see the object at the end of the path. If not, the guest must not learn its type
 // or the target of a link: the caller returns the same error as for a path that does not exist.
 func (w *walk) seen(at *spot, folder bool) bool {
-	return at.node != nil || at.Real == "" || w.o.lower.Shows(at.Host, folder)
+	return at.node != nil || at.Real == "" || w.v.lower.Shows(at.Host, folder)
 }
 
 // look looks up a name in the current folder.
@@ -124,14 +114,14 @@ func (w *walk) look(name string) (spot, wasi.Errno) {
 			return spot{}, e
 		}
 		s := spot{Spot: cur.child(name)}
-		s.Fixed = w.o.lower.Leads(s.Guest)
-		s.node = w.o.at(s.Real)
+		s.Fixed = w.v.lower.Leads(s.Guest)
+		s.node = w.v.changes.at(s.Real)
 		return s, wasi.ESUCCESS
 	}
 	if strings.HasPrefix(name, commit.Prefix) {
 		return spot{}, wasi.EACCES // a temporary of a landing
 	}
-	s, e := w.o.lower.Peek(path.Join(cur.Guest, name))
+	s, e := w.v.lower.Peek(path.Join(cur.Guest, name))
 	if e == wasi.ENOENT {
 		return w.hidden(name)
 	}
@@ -140,7 +130,7 @@ func (w *walk) look(name string) (spot, wasi.Errno) {
 	}
 	at := spot{Spot: s}
 	if s.Real != "" {
-		at.node = w.o.at(s.Real)
+		at.node = w.v.changes.at(s.Real)
 	}
 	return at, wasi.ESUCCESS
 }
@@ -148,7 +138,7 @@ func (w *walk) look(name string) (spot, wasi.Errno) {
 // hidden asks the tree for the error of a path that it does not show, which also records the denial.
 func (w *walk) hidden(name string) (spot, wasi.Errno) {
 	cur := &w.dirs[len(w.dirs)-1]
-	s, e := w.o.lower.Look(path.Join(cur.Guest, name, path.Join(w.todo...)), w.follow, w.op)
+	s, e := w.v.lower.Look(path.Join(cur.Guest, name, path.Join(w.todo...)), w.follow, w.op)
 	if e == wasi.ESUCCESS {
 		e = wasi.ENOENT
 	}
@@ -164,7 +154,7 @@ func (w *walk) hop(at spot) wasi.Errno {
 		w.add(at.node.target) // relative, and inside the mount: the call created it
 		return wasi.ESUCCESS
 	}
-	to, e := w.o.lower.Follow(at.Guest, w.op)
+	to, e := w.v.lower.Follow(at.Guest, w.op)
 	if e != wasi.ESUCCESS {
 		return e
 	}
@@ -185,53 +175,4 @@ func checkName(name string) wasi.Errno {
 		return wasi.EILSEQ
 	}
 	return wasi.ESUCCESS
-}
-
-// see decides whether the guest may see the object at a place, and records a denial.
-func (o *Overlay) see(s *spot, op jail.Op) wasi.Errno {
-	if s.Real == "" || s.isDir() && s.Info == nil && s.node == nil {
-		return wasi.ESUCCESS // the walk passed through it
-	}
-	if !o.lower.Shows(s.Host, s.isDir()) {
-		_ = o.lower.Permit(op, s.Host, s.isDir())
-		return wasi.ENOENT
-	}
-	if !s.there() {
-		return wasi.ENOENT
-	}
-	return wasi.ESUCCESS
-}
-
-// mayMake decides on creating an object at a vacant place, with jail.Write or, for a folder, jail.Make.
-func (o *Overlay) mayMake(s *spot, op jail.Op) wasi.Errno {
-	if s.Real == "" {
-		_ = o.lower.Permit(op, s.Host, false)
-		return wasi.EROFS
-	}
-	if e := checkName(path.Base(s.Guest)); e != wasi.ESUCCESS {
-		return e
-	}
-	return o.lower.Permit(op, s.Host, false)
-}
-
-// mayChange decides on changing or removing the object at a place.
-func (o *Overlay) mayChange(s *spot) wasi.Errno {
-	switch {
-	case s.Real == "":
-		return wasi.EROFS
-	case s.Fixed:
-		return wasi.EBUSY
-	}
-	return o.lower.Permit(jail.Write, s.Host, s.isDir())
-}
-
-// vacant decides on creating an object at a place. EEXIST is returned if an object is there.
-func (o *Overlay) vacant(s *spot, op jail.Op) wasi.Errno {
-	if s.there() {
-		if e := o.see(s, jail.Write); e != wasi.ESUCCESS {
-			return e
-		}
-		return wasi.EEXIST
-	}
-	return o.mayMake(s, op)
 }
