@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -37,6 +38,7 @@ type Call struct {
 	Method    string // such as tools/call
 	Tool      string // local name of the tool; empty for other methods
 	Params    json.RawMessage
+	Trace     trace.Context // of the caller; zero without one
 	// Entry is the called tool, prompt or resource; it selects the lines that bind arguments or are limited to
 	// entries. The zero value is none, as for lists and completion.
 	Entry grant.Entry

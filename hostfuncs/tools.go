@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -38,7 +39,7 @@ type Nested struct {
 	ReadOnly  bool   // a call above has readOnlyHint
 	Client    Client
 	Chain     *Chain
-	Meta      jsonraw.Object // _meta of its params: the trace context; empty if there is none
+	Trace     trace.Context // of the running call; zero without one
 }
 
 // Chain links a nested call to the calls above it. A nil chain is an outermost call.
@@ -136,7 +137,7 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 			before := len(g.changes)
 			result, err = (*caller).CallTool(ctx, Nested{
 				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
-				Client: g.innerClient(), Chain: chain, Meta: g.trace().own.Meta(),
+				Client: g.innerClient(), Chain: chain, Trace: g.trace().own,
 			})
 			return nestedError(name, err, g.changes[before:])
 		},

@@ -18,7 +18,7 @@ type traced struct {
 func (g *Gate) trace() *traced {
 	t := &g.traced
 	t.once.Do(func() {
-		t.given = trace.Of(g.call.Params)
+		t.given = g.call.Trace
 		t.own = t.given.Child()
 	})
 	return t

@@ -24,7 +24,7 @@ func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfu
 	record := audit.New(dir, audit.Options{})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Trace: up, Audit: record})
 	t.Cleanup(h.Close)
-	g = h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, line)}).NewGate(hostfuncs.Call{ID: "c1", Method: "tools/call", Params: []byte(params)})
+	g = h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, line)}).NewGate(hostfuncs.Call{ID: "c1", Method: "tools/call", Params: []byte(params), Trace: trace.Read(jsonraw.Get([]byte(params), "_meta"))})
 	return g, func() (found string) {
 		g.Close()
 		err := errors.Join(record.Close(), audit.Read(dir, func(l audit.Line) bool {

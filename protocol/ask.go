@@ -21,13 +21,13 @@ const defaultAskTime = 10 * time.Minute
 //	legacy   one request per question on the stream of the call; Ask waits for the answers
 //	modern   answers come from this request; if they are missing, the run ends and the result asks for them
 func (r *request) Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	if !asks(r.method) {
-		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "no question can be asked in " + jsonrpc.Clip(r.method)}
+	if !asks(r.call.Method) {
+		return nil, &runtime.AskError{Kind: runtime.KindUnsupported, Message: "no question can be asked in " + jsonrpc.Clip(r.call.Method)}
 	}
 	if r.task != nil && r.task.Kept {
 		return r.askKept(ctx, round)
 	}
-	if r.modern {
+	if r.call.Modern {
 		return r.askModern(round)
 	}
 	return r.askLegacy(ctx, round), nil
@@ -40,8 +40,8 @@ func asks(method string) bool {
 
 // declared returns the client's capabilities for questions in this request.
 func (r *request) declared() inputrequest.Abilities {
-	if r.modern {
-		return inputrequest.Declared(r.capabilities)
+	if r.call.Modern {
+		return inputrequest.Declared(r.call.Capabilities)
 	}
 	if c := r.conn.capabilities.Load(); c != nil {
 		return *c

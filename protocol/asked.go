@@ -25,12 +25,12 @@ func (r *request) settle(resp *Response, err error) {
 	if use == nil {
 		return
 	}
-	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.id...))
+	tail, ok := bytes.CutPrefix(resp.Body, append([]byte(idPrefix), r.call.ID...))
 	switch {
 	case resp.Busy > 0, // not started
 		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && len(r.changed()) == 0:
 		if err := use.Release(); err != nil {
-			r.server.log.Warn("a requestState cannot be freed", "call", r.call, "error", err)
+			r.server.log.Warn("a requestState cannot be freed", "call", r.callID, "error", err)
 		}
 	case ok:
 		use.Settle(&continuation.Reply{Tail: tail, Err: resp.Err})
@@ -56,7 +56,7 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		}
 		return body, wire, true
 	case errors.As(err, &used):
-		body = append(append([]byte(idPrefix), r.id...), used.Reply.Tail...)
+		body = append(append([]byte(idPrefix), r.call.ID...), used.Reply.Tail...)
 		return body, used.Reply.Err, true
 	case errors.Is(err, journal.ErrOther):
 		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", continuation.ErrOtherBuild))
@@ -72,7 +72,7 @@ func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool)
 	if required == nil {
 		return nil, nil, false
 	}
-	if !r.modern {
+	if !r.call.Modern {
 		body, wire = r.ended(&result.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
 		return body, wire, true
 	}

@@ -49,14 +49,19 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 	if err != nil {
 		return jsonrpc.AppendError(nil, m.ID, asError(err))
 	}
-	if m.IsRequest() && (envelope.IsModern(&m) || m.Method == "initialize") {
+	if !m.IsRequest() {
+		c.Handle(ctx, &m, send)
+		return nil
+	}
+	call := envelope.Parse(&m)
+	if call.Modern || m.Method == "initialize" {
 		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
 			Message: "this request cannot be part of a batch",
 		})
 	}
-	body := c.Handle(ctx, &m, send).Body
-	if body == nil && m.IsRequest() { // every request in a batch needs a response
+	body := c.serve(ctx, call, send).Body
+	if body == nil { // every request in a batch needs a response
 		return jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
 	}
 	return body

@@ -23,7 +23,7 @@ func (r *request) bound(ctx context.Context, o *jsonraw.Object, b result.Bound) 
 	}
 	f := &result.Failure{Kind: runtime.KindLimit, Text: result.TooLarge(size, b)}
 	result.Replace(o, r.subject+": "+f.Text, uri)
-	untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.call))
+	untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.callID))
 }
 
 // keepWhole stores an answer for the caller and returns its URI, or "" if it cannot be stored.
@@ -33,7 +33,7 @@ func (r *request) keepWhole(ctx context.Context, o jsonraw.Object) string {
 	}
 	uri, err := r.server.shelf().Put(ctx, r.conn.opts.Principal, o)
 	if err != nil {
-		r.server.log.Warn("an answer that is too large cannot be kept", "call", r.call, "error", err)
+		r.server.log.Warn("an answer that is too large cannot be kept", "call", r.callID, "error", err)
 	}
 	return uri
 }

@@ -28,7 +28,7 @@ func (r *request) Message(_ context.Context, params json.RawMessage) {
 
 // threshold is the lowest log level that the client requested. notify.Unset means no log messages.
 func (r *request) threshold() notify.Level {
-	if r.modern {
+	if r.call.Modern {
 		return r.level
 	}
 	if l := notify.Level(r.conn.level.Load()); l != notify.Unset {

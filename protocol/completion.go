@@ -17,11 +17,11 @@ type completer func(ctx context.Context, c catalog.Call) (json.RawMessage, error
 
 // complete serves completion/complete.
 func complete(ctx context.Context, r *request) ([]byte, error) {
-	if err := r.unambiguous(); err != nil {
+	if err := r.call.CheckKeys(); err != nil {
 		return nil, err
 	}
 	for _, key := range []string{"name", "value"} {
-		if !jsonraw.IsString(jsonraw.Get(r.params, "argument", key)) {
+		if !jsonraw.IsString(jsonraw.Get(r.call.Params, "argument", key)) {
 			return nil, jsonrpc.InvalidParams("params.argument.%s must be a string", key)
 		}
 	}
@@ -52,7 +52,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 
 // completer finds the target of params.ref. It is nil for a resource without variables.
 func (r *request) completer(ctx context.Context) (ask completer, name string, err error) {
-	ref := jsonraw.Get(r.params, "ref")
+	ref := jsonraw.Get(r.call.Params, "ref")
 	switch kind, _ := jsonraw.String(jsonraw.Get(ref, "type")); kind {
 	case "ref/prompt":
 		name, _ = jsonraw.String(jsonraw.Get(ref, "name"))

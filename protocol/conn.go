@@ -96,13 +96,19 @@ type Conn struct {
 func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []byte)) Response {
 	switch {
 	case m.IsNotification():
-		c.notified(m)
-		return Response{Modern: envelope.IsModern(m)}
+		call := envelope.Parse(m)
+		c.notified(&call)
+		return Response{Modern: call.Modern}
 	case !m.IsRequest():
 		c.desk.Answered(m)
 		return Response{}
 	}
-	r := &request{conn: c, server: c.server, id: m.ID, method: m.Method, params: m.Params, stream: notify.Stream{Send: send}}
+	return c.serve(ctx, envelope.Parse(m), send)
+}
+
+// serve answers one request.
+func (c *Conn) serve(ctx context.Context, call envelope.Call, send func(msg []byte)) Response {
+	r := &request{conn: c, server: c.server, call: call, stream: notify.Stream{Send: send}}
 	handler, refusal := r.accept()
 	if refusal != nil {
 		return r.refuse(refusal)
@@ -119,10 +125,10 @@ func (c *Conn) session() string {
 }
 
 // notified processes a notification. Unknown ones are ignored, as JSON-RPC requires.
-func (c *Conn) notified(m *jsonrpc.Message) {
+func (c *Conn) notified(m *envelope.Call) {
 	switch m.Method {
 	case "notifications/initialized":
-		if c.session() != "" && !envelope.IsModern(m) {
+		if c.session() != "" && !m.Modern {
 			c.ready.Store(true)
 			c.once.Do(func() { close(c.readied) })
 		}
@@ -148,7 +154,7 @@ func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Conte
 	if c.closed {
 		return ctx, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the connection is closing"}
 	}
-	if _, dup := c.inFlight[string(r.id)]; dup {
+	if _, dup := c.inFlight[string(r.call.ID)]; dup {
 		return ctx, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is in flight"}
 	}
 	if quick {
@@ -162,7 +168,7 @@ func (c *Conn) begin(ctx context.Context, r *request, quick bool) (context.Conte
 		c.inFlight = map[string]*request{}
 	}
 	ctx, r.stop = context.WithCancel(ctx)
-	c.inFlight[string(r.id)] = r
+	c.inFlight[string(r.call.ID)] = r
 	c.running.Add(1)
 	return ctx, nil
 }
@@ -174,7 +180,7 @@ func (c *Conn) end(r *request) {
 	}
 	r.stop()
 	c.mu.Lock()
-	delete(c.inFlight, string(r.id))
+	delete(c.inFlight, string(r.call.ID))
 	c.mu.Unlock()
 	c.running.Done()
 }
@@ -184,7 +190,7 @@ func (c *Conn) calls() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range c.inFlight {
-		if r.method != listenMethod {
+		if r.call.Method != listenMethod {
 			n++
 		}
 	}

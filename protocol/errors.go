@@ -51,16 +51,16 @@ func (r *request) failed(err error) ([]byte, *jsonrpc.Error) {
 }
 
 func (r *request) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
-	return jsonraw.OneLine(jsonrpc.AppendError(nil, r.id, e)), e
+	return jsonraw.OneLine(jsonrpc.AppendError(nil, r.call.ID, e)), e
 }
 
 // ended reports a failure in the form of the method: a tool error goes to the model.
 func (r *request) ended(f *result.Failure) ([]byte, *jsonrpc.Error) {
-	f.Log(r.server.log, "call", r.call, "method", r.method, "name", r.subject)
+	f.Log(r.server.log, "call", r.callID, "method", r.call.Method, "name", r.subject)
 	hints := r.hinted()
 	hints.Complete(f)
-	if r.method != "tools/call" || f.Busy {
-		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: hints.Behind(f.Text), Data: f.Data(r.call)})
+	if r.call.Method != "tools/call" || f.Busy {
+		return r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: hints.Behind(f.Text), Data: f.Data(r.callID)})
 	}
 	text := f.Text
 	if r.subject != "" {
@@ -76,7 +76,7 @@ func (r *request) ended(f *result.Failure) ([]byte, *jsonrpc.Error) {
 	if refused := hints.Block(result.Said(o)); refused != nil {
 		result.Add(&o, refused)
 	}
-	data := f.Data(r.call)
+	data := f.Data(r.callID)
 	if outside := r.outside(); outside != nil { // effects before the failure, which persist
 		d, _ := jsonraw.ParseObject(data)
 		d.Set("done", outside)
@@ -88,15 +88,15 @@ func (r *request) ended(f *result.Failure) ([]byte, *jsonrpc.Error) {
 
 // bug logs an internal error. The client gets only the call id, not the details.
 func (r *request) bug(err error) *jsonrpc.Error {
-	attrs := []any{"call", r.call, "method", r.method, "name", r.subject, "error", err, "cause", result.Cause(err)}
+	attrs := []any{"call", r.callID, "method", r.call.Method, "name", r.subject, "error", err, "cause", result.Cause(err)}
 	var p *bugError
 	if errors.As(err, &p) {
 		attrs = append(attrs, "stack", string(p.stack))
 	}
 	r.server.log.Error("internal error", attrs...)
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "internal error"}
-	if r.call != "" {
-		e.Data = jsonraw.Object{{Key: "call", Value: jsonraw.AppendString(nil, r.call)}}.Append(nil)
+	if r.callID != "" {
+		e.Data = jsonraw.Object{{Key: "call", Value: jsonraw.AppendString(nil, r.callID)}}.Append(nil)
 	}
 	return e
 }
@@ -121,7 +121,7 @@ func (r *request) plain(g *runtime.GuestError) {
 
 // guestError maps the code of a plugin's JSON-RPC error, already cleaned by plain.
 func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
-	if g.Code == codeResourceNotFound && r.method == "resources/read" {
+	if g.Code == codeResourceNotFound && r.call.Method == "resources/read" {
 		return r.resourceNotFound(g.Message)
 	}
 	hints := r.hinted()
@@ -130,10 +130,10 @@ func (r *request) guestError(g *runtime.GuestError) *jsonrpc.Error {
 
 func (r *request) resourceNotFound(message string) *jsonrpc.Error {
 	e := &jsonrpc.Error{Code: codeResourceNotFound, Message: message}
-	if r.modern {
+	if r.call.Modern {
 		e.Code = jsonrpc.CodeInvalidParams
 	}
-	if uri := jsonraw.Get(r.params, "uri"); uri != nil {
+	if uri := jsonraw.Get(r.call.Params, "uri"); uri != nil {
 		e.Data = jsonraw.Object{{Key: "uri", Value: uri}}.Append(nil)
 	}
 	return e

@@ -15,20 +15,20 @@ import (
 // initialize begins a legacy session. A repeated initialize, as bridges send on reconnect, begins a new session on
 // the same Conn.
 func initialize(_ context.Context, r *request) ([]byte, error) {
-	requested, err := r.member("protocolVersion")
+	requested, err := r.call.Text("protocolVersion")
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range []string{"capabilities", "clientInfo"} {
-		if v := jsonraw.Get(r.params, key); v != nil && !jsonraw.IsObject(v) {
+		if v := jsonraw.Get(r.call.Params, key); v != nil && !jsonraw.IsObject(v) {
 			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
-	r.conn.met(jsonraw.Get(r.params, "clientInfo"))
+	r.conn.met(jsonraw.Get(r.call.Params, "clientInfo"))
 	version := envelope.Negotiate(requested)
 	r.conn.ready.Store(false)
 	r.conn.level.Store(int32(notify.Unset))
-	declared := inputrequest.Declared(jsonraw.Get(r.params, "capabilities"))
+	declared := inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities"))
 	r.conn.capabilities.Store(&declared)
 	r.conn.subscriptions.Forget()
 	r.conn.forgetTasks()
@@ -63,15 +63,15 @@ func discover(_ context.Context, r *request) ([]byte, error) {
 
 // ping serves ping.
 func ping(_ context.Context, r *request) ([]byte, error) {
-	return jsonrpc.AppendResult(nil, r.id, nil), nil
+	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }
 
 // setLevel sets the log level of a legacy session.
 func setLevel(_ context.Context, r *request) ([]byte, error) {
-	l, err := notify.ReadLevel(jsonraw.Get(r.params, "level"))
+	l, err := notify.ReadLevel(jsonraw.Get(r.call.Params, "level"))
 	if err != nil {
 		return nil, err
 	}
 	r.conn.level.Store(int32(l))
-	return jsonrpc.AppendResult(nil, r.id, nil), nil
+	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }

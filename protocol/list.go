@@ -18,7 +18,7 @@ func (r *request) current() *listing.View {
 
 // page answers with the requested page of a list.
 func (r *request) page(l *listing.List) ([]byte, error) {
-	result, err := l.Page(jsonraw.Get(r.params, "cursor"), r.modern)
+	result, err := l.Page(jsonraw.Get(r.call.Params, "cursor"), r.call.Modern)
 	if err != nil {
 		return nil, err
 	}

@@ -92,13 +92,13 @@ func lookup(name string) (m method, known bool) {
 
 // route finds the handler of a request with a valid envelope.
 func (r *request) route() (method, *jsonrpc.Error) {
-	m, known := lookup(r.method)
+	m, known := lookup(r.call.Method)
 	switch {
-	case r.modern && m.eras&modern != 0 && m.handle != nil:
+	case r.call.Modern && m.eras&modern != 0 && m.handle != nil:
 		return m, nil
-	case r.modern:
+	case r.call.Modern:
 		return m, r.notFound()
-	case strings.HasPrefix(r.method, "notifications/"):
+	case strings.HasPrefix(r.call.Method, "notifications/"):
 		return m, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a notification has no id"}
 	case !known || m.handle == nil:
 		return m, r.notFound()
@@ -111,5 +111,5 @@ func (r *request) route() (method, *jsonrpc.Error) {
 }
 
 func (r *request) notFound() *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + jsonrpc.Clip(r.method)}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + jsonrpc.Clip(r.call.Method)}
 }

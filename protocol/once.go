@@ -27,10 +27,10 @@ func (s *Server) once() *idempotency.Keeper {
 // onceCall describes this call, which has an idempotency key.
 func (r *request) onceCall(tool, key string) idempotency.Call {
 	c := idempotency.Call{
-		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: jsonraw.Get(r.params, "arguments"),
-		ID: r.call, Begun: r.claimed, Explain: explain, Log: r.server.log.With("call", r.call),
+		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: jsonraw.Get(r.call.Params, "arguments"),
+		ID: r.callID, Begun: r.claimed, Explain: explain, Log: r.server.log.With("call", r.callID),
 	}
-	if r.modern {
+	if r.call.Modern {
 		c.Asked = r.asking
 	}
 	if r.task != nil {

@@ -245,7 +245,7 @@ func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 		defer p.conn.mu.Unlock()
 		n := 0
 		for _, r := range p.conn.inFlight {
-			if r.method != "subscriptions/listen" {
+			if r.call.Method != "subscriptions/listen" {
 				n++
 			}
 		}

@@ -145,7 +145,7 @@ func (p *player) client(meta json.RawMessage) catalog.Client {
 	p.conn.mu.Lock()
 	defer p.conn.mu.Unlock()
 	for _, r := range p.conn.inFlight {
-		if bytes.Equal(jsonraw.Get(r.params, "_meta"), meta) {
+		if bytes.Equal(jsonraw.Get(r.call.Params, "_meta"), meta) {
 			return r
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // getPrompt serves prompts/get.
 func getPrompt(ctx context.Context, r *request) ([]byte, error) {
-	if err := r.unambiguous(); err != nil {
+	if err := r.call.CheckKeys(); err != nil {
 		return nil, err
 	}
-	name, err := r.member("name")
+	name, err := r.call.Text("name")
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if !ok {
 		return nil, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
 	}
-	if err := checkPromptArguments(p.Definition, jsonraw.Get(r.params, "arguments")); err != nil {
+	if err := checkPromptArguments(p.Definition, jsonraw.Get(r.call.Params, "arguments")); err != nil {
 		return nil, err
 	}
 	call, err := r.forward(name)

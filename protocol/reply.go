@@ -13,7 +13,9 @@ import (
 const metaReceipt = "dev.sallyport/receipt"
 
 // prepared answers with a complete result.
-func (r *request) prepared(result json.RawMessage) []byte { return envelope.Prepared(r.id, result) }
+func (r *request) prepared(result json.RawMessage) []byte {
+	return envelope.Prepared(r.call.ID, result)
+}
 
 // reply answers with a plugin's result; cached is as in era.Form.
 func (r *request) reply(o jsonraw.Object, cached bool) []byte {
@@ -27,8 +29,8 @@ func (r *request) frame(o jsonraw.Object, cached bool) []byte {
 		untrusted.SetMeta(&o, metaReceipt, receipt.JSON())
 	}
 	r.tellSession(&o)
-	if !r.modern {
+	if !r.call.Modern {
 		result.Fit(&o, r.conn.session())
 	}
-	return r.server.form.Response(r.id, o, r.modern, cached)
+	return r.server.form.Response(r.call.ID, o, r.call.Modern, cached)
 }

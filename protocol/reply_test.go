@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
 // Operator details are only in the log, with the call id that the client got.
@@ -40,7 +41,7 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 // An unexpected error is internal and reveals no details.
 func TestFailed_Unknown(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
-	r := &request{server: s, id: json.RawMessage("1"), method: "tools/call"}
+	r := &request{server: s, call: envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}}
 	body, e := r.failed(errors.New("secret"))
 	if e == nil || e.Code != jsonrpc.CodeInternal || strings.Contains(string(body), "secret") {
 		t.Errorf("%s", body)

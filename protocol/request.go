@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -23,22 +22,18 @@ import (
 type request struct {
 	conn   *Conn
 	server *Server
-	id     json.RawMessage
-	method string
-	params json.RawMessage
+	call   envelope.Call
 	stream notify.Stream // messages before the answer, stopped when the request is abandoned
 
-	modern      bool
 	level       notify.Level // of a modern request
-	call        string       // call id, "" before a plugin is called
+	callID      string       // "" before, "" before a plugin is called
 	subject     string       // tool, prompt or URI, "" before a plugin is called
 	initialized string       // see Response
 
-	capabilities json.RawMessage // of a modern request
-	resumption   resumption      // of a modern request that may ask
-	session      string          // selects the instance that is kept for a session. Empty uses a fresh instance
-	minted       string          // the session, if this request began it
-	task         *task.Task      // the task that this request runs; nil if a client waits
+	resumption resumption // of a modern request that may ask
+	session    string     // selects the instance that is kept for a session. Empty uses a fresh instance
+	minted     string     // the session, if this request began it
+	task       *task.Task // the task that this request runs; nil if a client waits
 
 	stop context.CancelFunc
 
@@ -51,39 +46,37 @@ type request struct {
 
 // accept determines the era, validates the envelope by its rules and finds the handler.
 func (r *request) accept() (method, *jsonrpc.Error) {
-	if jsonraw.IsArray(r.params) {
+	if jsonraw.IsArray(r.call.Params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
-	e := envelope.ReadEnvelope(r.params)
-	r.modern, r.capabilities = e.Modern, e.Capabilities
-	if e.Modern {
-		if err := e.CheckModern(); err != nil {
+	if r.call.Modern {
+		if err := r.call.CheckModern(); err != nil {
 			return method{}, err
 		}
-		r.conn.met(e.Client())
+		r.conn.met(r.call.Client())
 	}
 	m, err := r.route()
 	if err != nil {
 		return m, err
 	}
-	return m, r.readWishes(&e)
+	return m, r.prepareStream()
 }
 
-// readWishes reads the progress token and the log level of the request.
-func (r *request) readWishes(e *envelope.Envelope) (err *jsonrpc.Error) {
-	if e.Token != nil && !jsonraw.IsString(e.Token) && !jsonraw.IsInteger(e.Token) {
-		return jsonrpc.InvalidParams("params._meta.progressToken must be a string or an integer")
+// prepareStream applies the progress token and the log level of the request.
+func (r *request) prepareStream() (err *jsonrpc.Error) {
+	if err := r.call.CheckToken(); err != nil {
+		return err
 	}
-	r.stream.Token = e.Token
-	if r.modern && e.LogLevel != nil {
-		r.level, err = notify.ReadLevel(e.LogLevel)
+	r.stream.Token = r.call.Token
+	if r.call.Modern && r.call.LogLevel != nil {
+		r.level, err = notify.ReadLevel(r.call.LogLevel)
 	}
 	return err
 }
 
 // refuse answers a request rejected before its method.
 func (r *request) refuse(err *jsonrpc.Error) Response {
-	return Response{Body: jsonrpc.AppendError(nil, r.id, err), Err: err, Modern: r.modern, Refused: true}
+	return Response{Body: jsonrpc.AppendError(nil, r.call.ID, err), Err: err, Modern: r.call.Modern, Refused: true}
 }
 
 // run calls the handler and converts its outcome to a response.
@@ -125,9 +118,9 @@ func (e *bugError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // respond converts the outcome of a handler to a response. Nothing is sent for the request afterwards.
 func (r *request) respond(ctx context.Context, body []byte, err error) Response {
 	r.stream.Finish()
-	resp := Response{Body: body, Modern: r.modern, Initialized: r.initialized}
+	resp := Response{Body: body, Modern: r.call.Modern, Initialized: r.initialized}
 	if r.stream.Stopped() || ctx.Err() == context.Canceled {
-		resp = Response{Modern: r.modern}
+		resp = Response{Modern: r.call.Modern}
 		r.settle(&resp, context.Canceled)
 		return resp
 	}
@@ -145,39 +138,20 @@ func (r *request) abandon() {
 	r.stop()
 }
 
-// member returns a required string from params.
-func (r *request) member(key string) (string, error) {
-	s, ok := jsonraw.String(jsonraw.Get(r.params, key))
-	if !ok {
-		return "", jsonrpc.InvalidParams("params.%s must be a string", key)
-	}
-	return s, nil
-}
-
-// unambiguous refuses params with duplicate keys, or keys that some parser treats as equal. Otherwise the plugin's
-// parser could see another value than the one validated here.
-func (r *request) unambiguous() error {
-	path, found := jsonraw.AmbiguousKey(r.params)
-	if !found {
-		return nil
-	}
-	if _, same := jsonraw.DuplicateKey(r.params); same {
-		return jsonrpc.InvalidParams("params hold a key twice: %s", jsonrpc.Clip(path))
-	}
-	return jsonrpc.InvalidParams("params hold a key that readers can take for another one: %s", jsonrpc.Clip(path))
-}
-
 // forward converts the request to a catalog call about subject.
 func (r *request) forward(subject string) (catalog.Call, error) {
-	r.call, r.subject = r.server.nextCall(), subject
+	r.callID, r.subject = r.server.nextCall(), subject
 	err := r.findSession()
-	call := catalog.Call{Principal: r.conn.opts.Principal, Session: r.session, Params: r.params, Client: r, Patient: r.task != nil}
-	if err == nil && r.modern && asks(r.method) {
+	call := catalog.Call{
+		Principal: r.conn.opts.Principal, Session: r.session, Params: r.call.Params, Trace: r.call.Trace(), Timeout: r.call.Timeout(),
+		Client: r, Patient: r.task != nil,
+	}
+	if err == nil && r.call.Modern && asks(r.call.Method) {
 		err = r.resume(&call)
 	}
 	if s := r.resumption.state; s != nil && s.Parked == "" {
 		call.Session = "" // it began without a session, so its rerun uses a clean instance
 	}
-	call.ID = r.call
+	call.ID = r.callID
 	return call, err
 }

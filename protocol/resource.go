@@ -9,10 +9,10 @@ import (
 
 // readResource serves resources/read.
 func readResource(ctx context.Context, r *request) ([]byte, error) {
-	if err := r.unambiguous(); err != nil {
+	if err := r.call.CheckKeys(); err != nil {
 		return nil, err
 	}
-	uri, err := r.member("uri")
+	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -38,7 +39,7 @@ var errSuspended = &runtime.EndError{Kind: runtime.KindInput, Message: "the call
 // resume prepares a modern call: fresh, or continued from its requestState.
 func (r *request) resume(call *catalog.Call) error {
 	m := &r.resumption
-	o, err := jsonraw.ParseObject(r.params)
+	o, err := jsonraw.ParseObject(r.call.Params)
 	if err != nil {
 		return jsonrpc.InvalidParams("%v", err)
 	}
@@ -46,12 +47,14 @@ func (r *request) resume(call *catalog.Call) error {
 	if m.rounds.Given, err = inputrequest.Responses(given); err != nil {
 		return err
 	}
-	m.meta, m.journal = o.Get("_meta"), journal.New()
+	m.meta, m.journal = r.call.Raw, journal.New()
 	if !jsonraw.IsNull(text) {
 		if err := r.restore(text); err != nil {
 			return err
 		}
 		o.Set("_meta", m.meta)
+		first := envelope.ReadMeta(m.meta)
+		call.Trace, call.Timeout = first.Trace(), first.Timeout()
 	}
 	if text != nil || given != nil {
 		o.Delete("requestState")
@@ -76,7 +79,7 @@ func (r *request) restore(raw json.RawMessage) error {
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	m.state, m.rounds.Count, m.meta, r.call, r.minted = s, s.Round, s.Meta, s.Call, s.Session
+	m.state, m.rounds.Count, m.meta, r.callID, r.minted = s, s.Round, s.Meta, s.Call, s.Session
 	complete := inputrequest.Take(s.Pending, m.rounds.Given)
 	m.rounds.Given = nil
 	if !complete {
@@ -168,7 +171,7 @@ func (r *request) inputRequest() (json.RawMessage, error) {
 func (r *request) seal() (string, error) {
 	m := &r.resumption
 	s := &continuation.State{
-		ID: rand.Text(), Purpose: r.purpose(), Call: r.call, Meta: m.meta, Round: m.rounds.Count, Pending: m.pending, Session: r.minted,
+		ID: rand.Text(), Purpose: r.purpose(), Call: r.callID, Meta: m.meta, Round: m.rounds.Count, Pending: m.pending, Session: r.minted,
 	}
 	if m.state != nil && m.use == nil {
 		s.ID, s.Journal, s.Parked = m.state.ID, m.state.Journal, m.state.Parked
@@ -185,7 +188,7 @@ func (r *request) seal() (string, error) {
 
 // purpose binds the state to principal, method and params.
 func (r *request) purpose() continuation.Purpose {
-	return continuation.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.method, r.params)
+	return continuation.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.call.Method, r.call.Params)
 }
 
 // begun returns the time at which the client presented the state. For a task it is the creation time.

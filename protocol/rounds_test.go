@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 )
 
@@ -36,7 +37,7 @@ func TestResume_unreadableJournal(t *testing.T) {
 	c := s.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
 	const params = `"name":"t-any","_meta":{` + askableMeta + `}`
-	r := &request{conn: c, server: s, method: "tools/call", params: json.RawMessage("{" + params + "}")}
+	r := &request{conn: c, server: s, call: envelope.Call{Method: "tools/call", Params: json.RawMessage("{" + params + "}")}}
 	text, err := s.waiting.Seal(&continuation.State{
 		ID: "id", Purpose: r.purpose(), Call: "c", Round: 1, Expires: time.Now().Add(time.Minute).Unix(), Journal: []byte("of another version"),
 	}, true)

@@ -13,20 +13,20 @@ func (r *request) searching(ctx context.Context) (body []byte, done bool, err er
 	if !r.server.opts.Search {
 		return nil, false, nil
 	}
-	switch name, _ := jsonraw.String(jsonraw.Get(r.params, "name")); name {
+	switch name, _ := jsonraw.String(jsonraw.Get(r.call.Params, "name")); name {
 	case search.Find:
 		r.server.awaitWhole(ctx)
-		o, err := r.current().Index.Answer(jsonraw.Get(r.params, "arguments"))
+		o, err := r.current().Index.Answer(jsonraw.Get(r.call.Params, "arguments"))
 		if err != nil {
 			return nil, true, err
 		}
 		return r.frame(o, false), true, nil
 	case search.Call:
-		params, err := search.Unwrap(r.params)
+		params, err := search.Unwrap(r.call.Params)
 		if err != nil {
 			return nil, true, err
 		}
-		r.params = params
+		r.call.Params = params
 	}
 	return nil, false, nil
 }

@@ -36,7 +36,7 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 	case r.task != nil && r.task.Kept: // a task waits in its instance
 		call.Journal = nil
 		return run(ctx, call)
-	case !r.modern || !entry.Keeps(call.Session):
+	case !r.call.Modern || !entry.Keeps(call.Session):
 		return run(ctx, call)
 	default:
 		p = r.park(ctx, call, run)

@@ -4,14 +4,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// metaSession is the _meta key of the session handle in the modern era, where connections carry no session. A
-// request sends newSession; its result and the following requests carry the handle.
-const metaSession = "dev.sallyport/session"
-
-// newSession requests a new handle.
+// newSession requests a new handle of a session, which the result and the following requests carry. In the modern era
+// connections carry no session.
 const newSession = "new"
 
 // findSession determines the session of the request: from its _meta, or else its connection's.
@@ -20,20 +18,20 @@ func (r *request) findSession() error {
 		return nil
 	}
 	r.session = r.conn.opts.Session
-	raw := jsonraw.Get(r.params, "_meta", metaSession)
-	if !r.modern || r.task != nil || jsonraw.IsNull(raw) {
+	raw := r.call.Session
+	if !r.call.Modern || r.task != nil || jsonraw.IsNull(raw) {
 		return nil
 	}
 	name, ok := jsonraw.String(raw)
 	switch {
 	case !ok || name == "":
-		return jsonrpc.InvalidParams("%s is %q, or the name in its answer", metaSession, newSession)
+		return jsonrpc.InvalidParams("%s is %q, or the name in its answer", envelope.MetaSession, newSession)
 	case name != newSession:
 		if !r.server.sessions.Use(r.conn.opts.Principal, name) {
-			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", metaSession, newSession)
+			return jsonrpc.InvalidParams("%s names a session that is over, or is kept by another process: send %q for another one", envelope.MetaSession, newSession)
 		}
 		r.session = name
-	case asks(r.method) && !jsonraw.IsNull(jsonraw.Get(r.params, "requestState")):
+	case asks(r.call.Method) && !jsonraw.IsNull(jsonraw.Get(r.call.Params, "requestState")):
 		r.session = newSession // the call already has one
 	default:
 		if r.minted = r.server.sessions.Begin(r.conn.opts.Principal); r.minted == "" {
@@ -47,6 +45,6 @@ func (r *request) findSession() error {
 // tellSession adds the handle of a session begun by this request.
 func (r *request) tellSession(o *jsonraw.Object) {
 	if r.minted != "" {
-		untrusted.SetMeta(o, metaSession, jsonraw.AppendString(nil, r.minted))
+		untrusted.SetMeta(o, envelope.MetaSession, jsonraw.AppendString(nil, r.minted))
 	}
 }

@@ -11,13 +11,14 @@ import (
 // A new session is always fresh: for methods that cannot ask, requestState does not refer to an existing one.
 func TestFindSession_isItsOwn(t *testing.T) {
 	server := &Server{}
+	meta := envelope.ReadMeta(json.RawMessage(`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","dev.sallyport/session":"new"}`))
 	server.sessions = envelope.NewSessions(time.Now)
 	for _, method := range []string{"completion/complete", "resources/list"} {
 		found := map[string]bool{}
 		for _, who := range []string{"ada", "eve"} {
 			r := &request{
-				conn: &Conn{opts: ConnOptions{Principal: who}}, server: server, method: method, modern: true,
-				params: json.RawMessage(`{"requestState":"x","_meta":{"dev.sallyport/session":"new"}}`),
+				conn: &Conn{opts: ConnOptions{Principal: who}}, server: server,
+				call: envelope.Call{Method: method, Params: json.RawMessage(`{"requestState":"x"}`), Meta: meta},
 			}
 			if err := r.findSession(); err != nil || r.session == newSession || found[r.session] {
 				t.Errorf("%s of %s: session %q, %v", method, who, r.session, err)

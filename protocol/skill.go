@@ -10,7 +10,7 @@ import (
 
 // getSkill serves skills/get.
 func getSkill(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.member("uri")
+	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 
 // readDirectory serves resources/directory/read: the entries of a folder in a skill.
 func readDirectory(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.member("uri")
+	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}

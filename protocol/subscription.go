@@ -19,7 +19,7 @@ const listenMethod = "subscriptions/listen"
 // listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
 // the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.params, "notifications"), r.server.hasResource)
+	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.call.Params, "notifications"), r.server.hasResource)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	defer stop()
-	meta := jsonraw.Object{{Key: metaSubscription, Value: r.id}}.Append(nil)
+	meta := jsonraw.Object{{Key: metaSubscription, Value: r.call.ID}}.Append(nil)
 	r.stream.Tell(jsonrpc.Notification("notifications/subscriptions/acknowledged",
 		jsonraw.Object{{Key: "_meta", Value: meta}, {Key: "notifications", Value: honoured.Append(nil)}}))
 	for {
@@ -58,7 +58,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 func (r *request) tearDown(meta []byte) {
 	if r.conn.opts.Notify != nil {
 		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", jsonraw.Object{
-			{Key: "_meta", Value: meta}, {Key: "requestId", Value: r.id}, {Key: "reason", Value: json.RawMessage(`"the server ends the subscription"`)}}))
+			{Key: "_meta", Value: meta}, {Key: "requestId", Value: r.call.ID}, {Key: "reason", Value: json.RawMessage(`"the server ends the subscription"`)}}))
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *Conn) announce(ch catalog.Change, owner func(uri string) string) {
 
 // subscribe serves resources/subscribe of a legacy session.
 func subscribe(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.member("uri")
+	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}
@@ -101,15 +101,15 @@ func subscribe(_ context.Context, r *request) ([]byte, error) {
 	if err := r.conn.subscriptions.Subscribe(uri); err != nil {
 		return nil, err
 	}
-	return jsonrpc.AppendResult(nil, r.id, nil), nil
+	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }
 
 // unsubscribe serves resources/unsubscribe of a legacy session. An unknown subscription is not an error.
 func unsubscribe(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.member("uri")
+	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}
 	r.conn.subscriptions.Unsubscribe(uri)
-	return jsonrpc.AppendResult(nil, r.id, nil), nil
+	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }

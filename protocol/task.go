@@ -17,11 +17,6 @@ import (
 // requiresTasks is the capability required for tasks.
 const requiresTasks = `{"extensions":{"` + extensionTasks + `":{}}}`
 
-// declaresTasks reports whether the client of this request supports tasks.
-func (r *request) declaresTasks() bool {
-	return jsonraw.IsObject(jsonraw.Get(r.capabilities, "extensions", extensionTasks))
-}
-
 func missingTasks() *jsonrpc.Error {
 	data := json.RawMessage(`{"requiredCapabilities":` + requiresTasks + `}`)
 	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + extensionTasks, Data: data}
@@ -31,7 +26,7 @@ func missingTasks() *jsonrpc.Error {
 // that asks before it starts its work runs as a call until it has the answers.
 func (r *request) asTask(ctx context.Context, t *catalog.Tool) (body []byte, done bool, err error) {
 	support, _ := jsonraw.String(jsonraw.Get(t.Definition, "execution", "taskSupport"))
-	if !r.modern {
+	if !r.call.Modern {
 		return r.asLegacyTask(ctx, t, support)
 	}
 	if r.task != nil || support != "optional" && support != "required" {
@@ -40,18 +35,18 @@ func (r *request) asTask(ctx context.Context, t *catalog.Tool) (body []byte, don
 	if err := r.findSession(); err != nil {
 		return nil, true, err
 	}
-	resumed := !jsonraw.IsNull(jsonraw.Get(r.params, "requestState"))
+	resumed := !jsonraw.IsNull(jsonraw.Get(r.call.Params, "requestState"))
 	switch {
-	case !r.declaresTasks() && support == "required":
+	case !r.call.Declares(extensionTasks) && support == "required":
 		return nil, true, missingTasks()
-	case !r.declaresTasks():
+	case !r.call.Declares(extensionTasks):
 		return nil, false, nil
 	case t.AsksFirst && !t.Keeps(r.session) && !resumed:
 		return nil, false, nil
 	case resumed && t.Keeps(r.session): // a call suspended in its instance ends in the form it began
 		return nil, false, nil
 	}
-	begun, err := r.openOnce(ctx, t, slices.Clone(r.params), 0, func(string) {})
+	begun, err := r.openOnce(ctx, t, slices.Clone(r.call.Params), 0, func(string) {})
 	if err != nil {
 		return nil, true, err
 	}
@@ -79,13 +74,13 @@ func (r *request) openOnce(ctx context.Context, tool *catalog.Tool, params json.
 
 // theTask finds the task named by the request.
 func (r *request) theTask(ctx context.Context) (task.Task, error) {
-	if r.modern && !r.declaresTasks() {
+	if r.call.Modern && !r.call.Declares(extensionTasks) {
 		return task.Task{}, missingTasks()
 	}
-	if !r.modern && !r.knowsTasks() {
+	if !r.call.Modern && !r.knowsTasks() {
 		return task.Task{}, r.notFound()
 	}
-	id, err := r.member("taskId")
+	id, err := r.call.Text("taskId")
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -111,7 +106,7 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.modern {
+	if !r.call.Modern {
 		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	o := append(jsonraw.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
@@ -125,7 +120,7 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := inputrequest.Responses(jsonraw.Get(r.params, "inputResponses"))
+	given, err := inputrequest.Responses(jsonraw.Get(r.call.Params, "inputResponses"))
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +140,13 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.modern && t.Status.Over() {
+	if !r.call.Modern && t.Status.Over() {
 		return nil, jsonrpc.InvalidParams("the task is over")
 	}
 	if t, err = r.server.tasks.Cancel(ctx, t); err != nil {
 		return nil, r.taskError(err)
 	}
-	if !r.modern {
+	if !r.call.Modern {
 		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	return r.frame(nil, false), nil

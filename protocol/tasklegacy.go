@@ -48,7 +48,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support str
 	if !r.knowsTasks() {
 		return nil, false, nil
 	}
-	wanted, may := jsonraw.Get(r.params, "task"), support == "optional" || support == "required"
+	wanted, may := jsonraw.Get(r.call.Params, "task"), support == "optional" || support == "required"
 	switch {
 	case jsonraw.IsNull(wanted) && support == "required":
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the tool " + jsonrpc.Clip(t.Name) + " is called as a task: send params.task"}
@@ -63,7 +63,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support str
 	if err != nil {
 		return nil, true, err
 	}
-	params, err := jsonraw.ParseObject(r.params)
+	params, err := jsonraw.ParseObject(r.call.Params)
 	if err != nil {
 		return nil, true, jsonrpc.InvalidParams("%v", err)
 	}
@@ -96,7 +96,7 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 		return nil, r.notFound()
 	}
 	after := ""
-	if raw := jsonraw.Get(r.params, "cursor"); raw != nil {
+	if raw := jsonraw.Get(r.call.Params, "cursor"); raw != nil {
 		cursor, ok := jsonraw.String(raw)
 		if !ok {
 			return nil, jsonrpc.InvalidParams("params.cursor must be a string")

@@ -62,12 +62,10 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 	}
 	c := s.Connect(ConnOptions{Principal: t.Principal, Proof: t.Proof, Session: t.Session})
 	defer s.forget(c)
-	r := &request{
-		conn: c, server: s, id: json.RawMessage(`"task"`), method: "tools/call", params: params,
-		modern: true, task: t, capabilities: jsonraw.Get(params, "_meta", envelope.MetaCapabilities),
-		stop: func() {},
-	}
-	r.stream.Token, r.stream.Send = jsonraw.Get(params, "_meta", "progressToken"), func(msg []byte) { s.tasks.Tell(t.ID, msg) }
+	call := envelope.Parse(&jsonrpc.Message{ID: json.RawMessage(`"task"`), Method: "tools/call", Params: params})
+	call.Modern = true
+	r := &request{conn: c, server: s, call: call, task: t, stop: func() {}}
+	r.stream.Token, r.stream.Send = call.Token, func(msg []byte) { s.tasks.Tell(t.ID, msg) }
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guarded(ctx, callTool)
 	resp := r.respond(ctx, body, err)
@@ -104,7 +102,7 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 	if outside := r.outside(); outside != nil {
 		data.Set("done", outside)
 	}
-	r.server.log.Warn("a task failed", "task", r.task.ID, "call", r.call, "name", r.subject, "error", message, "cause", err)
+	r.server.log.Warn("a task failed", "task", r.task.ID, "call", r.callID, "name", r.subject, "error", message, "cause", err)
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: message, Data: data.Append(nil)})
 	return body, wire, true
 }

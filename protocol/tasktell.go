@@ -13,11 +13,11 @@ import (
 
 // wantTasks reads params.notifications.taskIds, drops tasks of other callers, and returns the remaining IDs.
 func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids []string, err error) {
-	list := jsonraw.Get(r.params, "notifications", "taskIds")
+	list := jsonraw.Get(r.call.Params, "notifications", "taskIds")
 	if jsonraw.IsNull(list) {
 		return nil, nil
 	}
-	if !r.declaresTasks() {
+	if !r.call.Declares(extensionTasks) {
 		return nil, missingTasks()
 	}
 	raw, err := jsonraw.Elements(list)

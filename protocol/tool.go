@@ -17,13 +17,13 @@ import (
 
 // callTool serves tools/call.
 func callTool(ctx context.Context, r *request) ([]byte, error) {
-	if err := r.unambiguous(); err != nil {
+	if err := r.call.CheckKeys(); err != nil {
 		return nil, err
 	}
 	if body, done, err := r.searching(ctx); done || err != nil {
 		return body, err
 	}
-	name, err := r.member("name")
+	name, err := r.call.Text("name")
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkArguments(v, t, jsonraw.Get(r.params, "arguments")); err != nil {
+	if err := checkArguments(v, t, jsonraw.Get(r.call.Params, "arguments")); err != nil {
 		return nil, err
 	}
 	w, err := r.wishes()
@@ -126,7 +126,7 @@ func checkArguments(v *listing.View, t *catalog.Tool, args json.RawMessage) erro
 // finishTool completes a checked result. It adds structured content as text for clients that may not support it,
 // and the denied effects of a failed call.
 func (r *request) finishTool(o *jsonraw.Object) {
-	result.Readable(o, !r.modern)
+	result.Readable(o, !r.call.Modern)
 	if !result.Failed(*o) {
 		return
 	}
@@ -135,13 +135,13 @@ func (r *request) finishTool(o *jsonraw.Object) {
 		result.Add(o, refused)
 	}
 	if f := hints.Own(); f != nil {
-		untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.call))
+		untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.callID))
 	}
 }
 
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
 func (r *request) wishes() (envelope.Wishes, error) {
-	w, err := envelope.ReadWishes(r.params)
+	w, err := r.call.Wishes()
 	switch {
 	case err != nil || w.Once == "":
 	case r.server.opts.Store == nil:

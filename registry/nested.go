@@ -30,10 +30,10 @@ func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMe
 		}
 	}
 	params := jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, n.Tool)}, {Key: "arguments", Value: n.Arguments}}
-	if len(n.Meta) > 0 {
-		params.Set("_meta", n.Meta.Append(nil))
+	if meta := n.Trace.Meta(); len(meta) > 0 {
+		params.Set("_meta", meta.Append(nil))
 	}
 	return tool.Call(ctx, catalog.Call{
-		Principal: n.Principal, Params: params.Append(nil), Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
+		Principal: n.Principal, Params: params.Append(nil), Trace: n.Trace, Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})
 }

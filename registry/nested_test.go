@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -168,7 +169,7 @@ func TestNested_Trace(t *testing.T) {
 	}
 	tool, _ := r.Snapshot().Tool("outer-go")
 	for _, meta := range []string{`{"traceparent":"` + given + `","tracestate":"a=1","baggage":"b=2","other":1}`, `{"other":1}`} {
-		if _, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{"_meta":` + meta + `}`)}); err != nil {
+		if _, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{"_meta":` + meta + `}`), Trace: trace.Read(json.RawMessage(meta))}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,13 +3,12 @@
 // A traced client writes traceparent, tracestate and baggage into params._meta, in the syntax of the W3C HTTP header
 // fields of these names. Invalid values are ignored, as W3C requires.
 //
-//	c := trace.Of(params)             // of the request
+//	c := trace.Read(meta)             // of the request
 //	own := c.Child()                  // the same trace, this call as the span
 //	own.Header(out.Header, trace.Parent)
 package trace
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -31,9 +30,9 @@ const (
 
 // Keys of a _meta object and names of HTTP header fields.
 const (
-	nameParent  = "traceparent"
-	nameState   = "tracestate"
-	nameBaggage = "baggage"
+	KeyParent  = "traceparent"
+	keyState   = "tracestate"
+	KeyBaggage = "baggage"
 )
 
 // Upstream selects the parts of a trace context that outgoing requests carry.
@@ -60,23 +59,15 @@ type Context struct {
 	Baggage string
 }
 
-// Of parses the params of a request. Params without a trace, the common case, are not decoded.
-func Of(params json.RawMessage) Context {
-	if !bytes.Contains(params, []byte(nameParent)) && !bytes.Contains(params, []byte(nameBaggage)) {
-		return Context{}
-	}
-	return Read(jsonraw.Get(params, "_meta"))
-}
-
 // Read parses a _meta object, which may be absent.
 func Read(meta json.RawMessage) (c Context) {
-	if parent, ok := jsonraw.String(jsonraw.Get(meta, nameParent)); ok {
+	if parent, ok := jsonraw.String(jsonraw.Get(meta, KeyParent)); ok {
 		c.Parent = canonical(parent)
 	}
-	if state, ok := jsonraw.String(jsonraw.Get(meta, nameState)); ok && c.Parent != "" && validState(state) {
+	if state, ok := jsonraw.String(jsonraw.Get(meta, keyState)); ok && c.Parent != "" && validState(state) {
 		c.State = state
 	}
-	if baggage, ok := jsonraw.String(jsonraw.Get(meta, nameBaggage)); ok && validBaggage(baggage) {
+	if baggage, ok := jsonraw.String(jsonraw.Get(meta, KeyBaggage)); ok && validBaggage(baggage) {
 		c.Baggage = baggage
 	}
 	return c
@@ -151,7 +142,7 @@ func (c Context) Meta() (o jsonraw.Object) {
 }
 
 func (c Context) members() [3][2]string {
-	return [3][2]string{{nameParent, c.Parent}, {nameState, c.State}, {nameBaggage, c.Baggage}}
+	return [3][2]string{{KeyParent, c.Parent}, {keyState, c.State}, {KeyBaggage, c.Baggage}}
 }
 
 // Header sets the trace fields of an HTTP header to the parts of c that up selects, and removes all others.
@@ -167,7 +158,7 @@ func (c Context) Header(h http.Header, up Upstream) {
 // HostField reports whether Header sets a field.
 func HostField(name string) bool {
 	switch strings.ToLower(name) {
-	case nameParent, nameState, nameBaggage:
+	case KeyParent, keyState, KeyBaggage:
 		return true
 	}
 	return false

@@ -80,21 +80,6 @@ func TestRead_lists(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
-	for params, want := range map[string]trace.Context{
-		`{"arguments":{"traceparent":"x"},"_meta":{"traceparent":"` + parent + `","tracestate":"a=1"}}`: {Parent: parent, State: "a=1"},
-		`{"_meta":{"baggage":"a=1","tracestate":"a=1"}}`:                                                {Baggage: "a=1"},
-		`{"arguments":{"traceparent":"` + parent + `"}}`:                                                {},
-		`{"traceparent":"` + parent + `"}`:                                                              {},
-		`{}`:                                                                                            {},
-		``:                                                                                              {},
-	} {
-		if got := trace.Of(json.RawMessage(params)); got != want {
-			t.Errorf("%s: %+v", params, got)
-		}
-	}
-}
-
 // A child belongs to the same trace, with a random span.
 func TestContext_Child(t *testing.T) {
 	c := trace.Context{Parent: parent, State: "a=1", Baggage: "b=2"}

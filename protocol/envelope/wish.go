@@ -8,13 +8,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// The keys.
-const (
-	MaxBytes = "dev.sallyport/maxBytes"       // lowers the answer limit, in bytes
-	dryRun   = "dev.sallyport/dryRun"         // true: no effect is committed
-	Once     = "dev.sallyport/idempotencyKey" // the same key and arguments are one call
-)
-
 // minBytes is the smallest answer limit, with space for the notice of a cut.
 const minBytes = 512
 
@@ -28,22 +21,18 @@ type Wishes struct {
 	Once     string // idempotency key; "" if absent
 }
 
-// ReadWishes parses the options from the params of a call.
-func ReadWishes(params json.RawMessage) (w Wishes, err error) {
-	meta := jsonraw.Get(params, "_meta")
-	if !jsonraw.IsObject(meta) {
-		return w, nil
-	}
-	if raw := jsonraw.Get(meta, MaxBytes); !jsonraw.IsNull(raw) {
-		if w.MaxBytes, err = strconv.Atoi(string(raw)); err != nil || w.MaxBytes < minBytes {
+// Wishes returns the client's options for the call.
+func (m *Meta) Wishes() (w Wishes, err error) {
+	if !jsonraw.IsNull(m.maxBytes) {
+		if w.MaxBytes, err = strconv.Atoi(string(m.maxBytes)); err != nil || w.MaxBytes < minBytes {
 			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", MaxBytes, minBytes)
 		}
 	}
-	if w.DryRun, err = boolean(meta, dryRun); err != nil {
+	if w.DryRun, err = boolean(dryRun, m.dryRun); err != nil {
 		return w, err
 	}
-	if raw := jsonraw.Get(meta, Once); !jsonraw.IsNull(raw) {
-		key, ok := jsonraw.String(raw)
+	if !jsonraw.IsNull(m.once) {
+		key, ok := jsonraw.String(m.once)
 		if !ok || key == "" || len(key) > maxOnce {
 			return w, jsonrpc.InvalidParams("%s is a text of 1 to %d bytes", Once, maxOnce)
 		}
@@ -52,8 +41,8 @@ func ReadWishes(params json.RawMessage) (w Wishes, err error) {
 	return w, nil
 }
 
-func boolean(meta json.RawMessage, key string) (bool, error) {
-	switch raw := jsonraw.Get(meta, key); string(raw) {
+func boolean(key string, raw json.RawMessage) (bool, error) {
+	switch string(raw) {
 	case "", "null", "false":
 		return false, nil
 	case "true":

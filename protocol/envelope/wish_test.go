@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
-func TestRead(t *testing.T) {
+func TestMeta_Wishes(t *testing.T) {
 	for meta, want := range map[string]string{
 		`null`: `{0 false }`,
 		`{}`:   `{0 false }`,
@@ -21,13 +25,47 @@ func TestRead(t *testing.T) {
 		`{"dev.sallyport/idempotencyKey":true}`:                               "dev.sallyport/idempotencyKey is a text of 1 to 255 bytes (-32602)",
 		`{"dev.sallyport/idempotencyKey":"` + strings.Repeat("k", 256) + `"}`: "dev.sallyport/idempotencyKey is a text of 1 to 255 bytes (-32602)",
 	} {
-		w, err := ReadWishes(json.RawMessage(`{"name":"t","_meta":` + meta + `}`))
+		m := ReadMeta(json.RawMessage(meta))
+		w, err := m.Wishes()
 		got := fmt.Sprint(w)
 		if err != nil {
 			got = err.Error()
 		}
 		if got != want {
 			t.Errorf("%.80s: %s", meta, got)
+		}
+	}
+}
+
+func TestMeta_Timeout(t *testing.T) {
+	for meta, want := range map[string]time.Duration{
+		`{}`:                              0,
+		`{"dev.sallyport/timeoutMs":50}`:  50 * time.Millisecond,
+		`{"dev.sallyport/timeoutMs":0}`:   1,
+		`{"dev.sallyport/timeoutMs":-1}`:  0,
+		`{"dev.sallyport/timeoutMs":1e3}`: 0,
+		`{"dev.sallyport/timeoutMs":"5"}`: 0,
+	} {
+		m := ReadMeta(json.RawMessage(meta))
+		if got := m.Timeout(); got != want {
+			t.Errorf("%s: got %v, want %v", meta, got, want)
+		}
+	}
+}
+
+func TestMeta_Trace(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for params, want := range map[string]trace.Context{
+		`{"arguments":{"traceparent":"x"},"_meta":{"traceparent":"` + parent + `","tracestate":"a=1"}}`: {Parent: parent, State: "a=1"},
+		`{"_meta":{"baggage":"a=1","tracestate":"a=1"}}`:                                                {Baggage: "a=1"},
+		`{"arguments":{"traceparent":"` + parent + `"}}`:                                                {},
+		`{"traceparent":"` + parent + `"}`:                                                              {},
+		`{}`:                                                                                            {},
+		``:                                                                                              {},
+	} {
+		call := Parse(&jsonrpc.Message{Params: json.RawMessage(params)})
+		if got := call.Trace(); got != want {
+			t.Errorf("%s: got %+v, want %+v", params, got, want)
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -19,6 +21,8 @@ type Call struct {
 	Principal string          // the calling principal
 	Session   string          // its kept instance serves the call under runtime.StateSession; empty uses a separate instance
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
+	Trace     trace.Context   // the client's position in a trace, which Params hold too; zero without one
+	Timeout   time.Duration   // the client's limit for the run, in addition to the plugin's own; 0 is none
 	Client    Client          // nil if there is no client to ask or notify
 	// Check inspects the answer before the call's writes are committed; an error ends the call. Nil accepts any answer
 	// and treats one with isError as failed.

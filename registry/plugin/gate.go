@@ -16,12 +16,13 @@ const maxChanges = 16
 // gateCall converts a call and its request for hostfuncs.
 func gateCall(c catalog.Call, r catalog.Request, changed changedFunc) hostfuncs.Call {
 	var changes atomic.Int32
+	principal := c.Principal
 	g := hostfuncs.Call{
-		ID: c.ID, Principal: c.Principal, Method: r.Method, Params: r.Params, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
+		ID: c.ID, Principal: c.Principal, Method: r.Method, Params: r.Params, Trace: c.Trace, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {
-				changed(c.Principal, method, params)
+				changed(principal, method, params)
 			}
 		},
 	}

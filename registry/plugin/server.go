@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -64,7 +62,7 @@ func (s *moduleServer) serve(ctx context.Context, c catalog.Call, r catalog.Requ
 	if err != nil {
 		return nil, newFailure(s.policy.Name(), c.ID, gate, notReady(err))
 	}
-	ctx, cancel := shortened(ctx, c.Params)
+	ctx, cancel := shortened(ctx, c.Timeout)
 	defer cancel()
 	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
 	if concluded := gate.Conclude(err); err == nil {
@@ -96,15 +94,12 @@ func (s *moduleServer) admit(ctx context.Context, c catalog.Call) (release func(
 	}
 }
 
-// timeoutMember is the _meta member with the caller's timeout in milliseconds; the plugin's own deadline applies too.
-const timeoutMember = "dev.sallyport/timeoutMs"
-
-func shortened(ctx context.Context, params json.RawMessage) (context.Context, context.CancelFunc) {
-	ms, err := strconv.ParseUint(string(jsonraw.Get(params, "_meta", timeoutMember)), 10, 31)
-	if err != nil {
+// shortened applies the client's time limit.
+func shortened(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
+	return context.WithTimeout(ctx, limit)
 }
 
 // ready returns the pool, created by the first call.

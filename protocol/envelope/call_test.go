@@ -24,22 +24,23 @@ func TestIsModern(t *testing.T) {
 	} {
 		m := jsonrpc.Message{Params: json.RawMessage(params)}
 		got := ""
+		call := Parse(&m)
 		if IsModern(&m) {
-			version, _ := jsonraw.String(ReadEnvelope(m.Params).version)
+			version, _ := jsonraw.String(call.version)
 			got = "modern " + version
 		}
 		if got != want {
 			t.Errorf("%s: %q", params, got)
 		}
-		if ReadEnvelope(m.Params).Modern != IsModern(&m) {
+		if call.Modern != IsModern(&m) {
 			t.Errorf("%s: two readers disagree", params)
 		}
 	}
 }
 
 // All readers take the first of duplicate keys.
-func TestEnvelope_Duplicates(t *testing.T) {
-	e := ReadEnvelope(json.RawMessage(`{"_meta":{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}}`))
+func TestReadMeta_takesFirstOfDuplicateKeys(t *testing.T) {
+	e := ReadMeta(json.RawMessage(`{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}`))
 	if string(e.Token) != "1" || string(e.version) != `"a"` {
 		t.Errorf("%s, %s", e.Token, e.version)
 	}
