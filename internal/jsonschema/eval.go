@@ -22,9 +22,11 @@ func (s *Schema) Validate(raw json.RawMessage) error {
 	return e.run(s, raw)
 }
 
-// evaluator runs rules over one indexed value, within a budget.
+// evaluator runs rules over one indexed value, within a budget. It has one method for each keyword or group of
+// keywords: they call each other for subschemas, and all need the position, the budget and the violations.
 type evaluator struct {
 	index
+	budget
 	path    []value     // path of members to the current value
 	scope   []*resource // dynamic scope, tracked only if the schema uses it
 	dynamic bool
@@ -33,10 +35,6 @@ type evaluator struct {
 	rank    rank               // of err
 	faults  []*ValidationError // violations of object members before err
 	alone   bool               // stop at the first violation
-
-	depth   int
-	work    int              // remaining steps
-	stopped *ValidationError // reason of an early end
 }
 
 // keptValues is the maximum size of an index kept for reuse.
@@ -57,7 +55,7 @@ func (e *evaluator) run(s *Schema, raw []byte) error {
 	}
 	e.path, e.scope, e.dynamic, e.quiet, e.err = e.path[:0], e.scope[:0], s.dynamic, false, nil
 	e.faults, e.alone = nil, false
-	e.depth, e.work, e.stopped = 0, maxWork, nil
+	e.budget = budget{work: maxWork}
 	ok := e.check(s.root, root, nil)
 	switch {
 	case e.stopped != nil:
@@ -215,7 +213,7 @@ func (e *evaluator) checkAll(r *rule, v value, outer marks) bool {
 		v.kind == kindArray && r.array != nil && !e.checkArray(r.array, v, m) {
 		return false
 	}
-	if r.combined && !e.checkCombined(r, v, m) {
+	if r.combined != nil && !e.checkCombined(r.combined, v, m) {
 		return false
 	}
 	return e.checkLeft(r, v, m, outer)
@@ -225,10 +223,13 @@ func (e *evaluator) checkRefs(r *rule, v value, m marks) bool {
 	if r.ref != nil && !e.check(r.ref, v, m) {
 		return false
 	}
-	if r.recursive != nil && !e.check(e.resolveRecursive(r.recursive), v, m) {
+	if r.scoped == nil {
+		return true
+	}
+	if target := r.scoped.recursive; target != nil && !e.check(e.resolveRecursive(target), v, m) {
 		return false
 	}
-	return r.dynamic == nil || e.check(e.resolveDynamic(r.dynamic), v, m)
+	return r.scoped.dynamic == nil || e.check(e.resolveDynamic(r.scoped.dynamic), v, m)
 }
 
 // resolveRecursive returns the target of a $recursiveRef. If target is the root of a resource with

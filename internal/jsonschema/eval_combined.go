@@ -4,19 +4,19 @@ import (
 	"strings"
 )
 
-func (e *evaluator) checkCombined(r *rule, v value, m marks) bool {
-	for _, sub := range r.allOf {
+func (e *evaluator) checkCombined(c *combinedRule, v value, m marks) bool {
+	for _, sub := range c.allOf {
 		if !e.check(sub, v, m) {
 			return false
 		}
 	}
-	if r.anyOf != nil && !e.checkAny(r.anyOf, v, m) || r.oneOf != nil && !e.checkOne(r.oneOf, v, m) {
+	if c.anyOf != nil && !e.checkAny(c.anyOf, v, m) || c.oneOf != nil && !e.checkOne(c.oneOf, v, m) {
 		return false
 	}
-	if r.not != nil && e.silently(r.not, v, nil) {
+	if c.not != nil && e.silently(c.not, v, nil) {
 		return e.fail("has a form that is excluded")
 	}
-	if r.when != nil && !e.checkWhen(r, v, m) {
+	if c.when != nil && !e.checkWhen(c, v, m) {
 		return false
 	}
 	return e.stopped == nil
@@ -67,10 +67,10 @@ func (e *evaluator) checkOne(forms []*rule, v value, m marks) bool {
 	return found == 1 || e.explain(forms, v)
 }
 
-func (e *evaluator) checkWhen(r *rule, v value, m marks) bool {
-	branch := r.then
-	if !e.attempt(r.when, v, m) {
-		branch = r.otherwise
+func (e *evaluator) checkWhen(c *combinedRule, v value, m marks) bool {
+	branch := c.then
+	if !e.attempt(c.when, v, m) {
+		branch = c.otherwise
 	}
 	return e.stopped == nil && (branch == nil || e.check(branch, v, m))
 }

@@ -1,7 +1,5 @@
 package jsonschema
 
-import ()
-
 // rule is one subschema in the form for the evaluator. Absent keywords are nil and cost nothing.
 type rule struct {
 	never      bool // the schema false
@@ -14,16 +12,8 @@ type rule struct {
 	text       *textRule
 	number     *numberRule
 	ref        *rule
-	recursive  *rule // $recursiveRef
-	dynamic    *dynamicRef
-	combined   bool // at least one of the following fields is set
-	not        *rule
-	allOf      []*rule
-	anyOf      []*rule
-	oneOf      []*rule
-	when       *rule // if
-	then       *rule
-	otherwise  *rule // else
+	scoped     *scopedRefs
+	combined   *combinedRule
 	leftFields *rule // unevaluatedProperties
 	leftItems  *rule // unevaluatedItems
 
@@ -35,6 +25,23 @@ type rule struct {
 type options struct {
 	keys map[string]struct{} // index.appendKey of each
 	text string              // for messages
+}
+
+// combinedRule applies subschemas to the value itself.
+type combinedRule struct {
+	not       *rule
+	allOf     []*rule
+	anyOf     []*rule
+	oneOf     []*rule
+	when      *rule // if
+	then      *rule
+	otherwise *rule // else
+}
+
+// scopedRefs are references whose target depends on the dynamic scope.
+type scopedRefs struct {
+	recursive *rule // $recursiveRef
+	dynamic   *dynamicRef
 }
 
 type dynamicRef struct {

@@ -78,24 +78,37 @@ func (t *translator) fill(r *rule, s *jsonschema.Schema) {
 	if s.Const != nil {
 		r.constant = newOptions([]any{*s.Const})
 	}
-	r.ref, r.recursive = t.rule(s.Ref), t.rule(s.RecursiveRef)
-	if d := s.DynamicRef; d != nil {
-		r.dynamic = &dynamicRef{t.rule(d.Ref), d.Anchor}
-	}
-	t.dynamic = t.dynamic || r.recursive != nil || r.dynamic != nil
+	r.ref, r.scoped = t.rule(s.Ref), t.scoped(s)
 	r.object, r.array, r.text, r.number = t.object(s), t.array(s), newText(s), newNumber(s)
-	t.combine(r, s)
+	r.combined = t.combined(s)
+	r.leftFields, r.leftItems = t.rule(s.UnevaluatedProperties), t.rule(s.UnevaluatedItems)
 }
 
-func (t *translator) combine(r *rule, s *jsonschema.Schema) {
-	r.not = t.rule(s.Not)
-	r.allOf, r.anyOf, r.oneOf = t.list(s.AllOf), t.list(s.AnyOf), t.list(s.OneOf)
-	r.when, r.then, r.otherwise = t.rule(s.If), t.rule(s.Then), t.rule(s.Else)
-	r.leftFields, r.leftItems = t.rule(s.UnevaluatedProperties), t.rule(s.UnevaluatedItems)
-	if r.then == nil && r.otherwise == nil && !t.marks {
-		r.when = nil // no effect, and no marks are needed
+func (t *translator) scoped(s *jsonschema.Schema) *scopedRefs {
+	if s.RecursiveRef == nil && s.DynamicRef == nil {
+		return nil
 	}
-	r.combined = r.not != nil || r.allOf != nil || r.anyOf != nil || r.oneOf != nil || r.when != nil
+	t.dynamic = true
+	refs := &scopedRefs{recursive: t.rule(s.RecursiveRef)}
+	if d := s.DynamicRef; d != nil {
+		refs.dynamic = &dynamicRef{t.rule(d.Ref), d.Anchor}
+	}
+	return refs
+}
+
+func (t *translator) combined(s *jsonschema.Schema) *combinedRule {
+	c := combinedRule{
+		not: t.rule(s.Not), allOf: t.list(s.AllOf), anyOf: t.list(s.AnyOf), oneOf: t.list(s.OneOf),
+		when: t.rule(s.If), then: t.rule(s.Then), otherwise: t.rule(s.Else),
+	}
+	if c.then == nil && c.otherwise == nil && !t.marks {
+		c.when = nil // no effect, and no marks are needed
+	}
+	if c.not == nil && c.allOf == nil && c.anyOf == nil && c.oneOf == nil && c.when == nil {
+		return nil // most schemas: without an allocation
+	}
+	kept := c
+	return &kept
 }
 
 // kinds converts a set of types. number includes integers.
