@@ -27,18 +27,34 @@ type callContext struct {
 	start bool     // the call builds an image
 
 	mu     sync.Mutex
-	waiter context.Context // done when the call ends; nil until something waits for it or the call ends
-	cancel context.CancelCauseFunc
-	unstop func() bool // of the waiter
-	timer  *time.Timer // of the waiter
-	until  time.Time   // the deadline; zero while the clock is paused
+	waiter waiter
+	until  time.Time // the deadline; zero while the clock is paused
 	closed bool
 
-	pausing sync.Mutex    // acquired before mu
-	left    time.Duration // while the clock is paused
-	waits   int           // pauses in progress
-	asking  time.Duration // time left for pauses
-	since   time.Time     // start of the first pause in progress
+	pauses pauses // its lock is acquired before mu
+}
+
+// waiter is a context that ends with a call. The zero waiter is that of a call that nothing has waited for.
+type waiter struct {
+	ctx    context.Context // nil until begin
+	cancel context.CancelCauseFunc
+	unstop func() bool // ends the notification that the pool has stopped; may be nil
+	timer  *time.Timer // of the deadline; may be nil
+}
+
+func (w *waiter) begin(parent context.Context) {
+	w.ctx, w.cancel = context.WithCancelCause(parent)
+}
+
+// end ends the context with a cause, unless it has ended.
+func (w *waiter) end(cause error) {
+	w.cancel(cause)
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if w.unstop != nil {
+		w.unstop()
+	}
 }
 
 type callKey struct{}
@@ -73,7 +89,7 @@ func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callC
 	if patient {
 		cause = overtime{"limits.task", l.Task}
 	}
-	return &callContext{parent: ctx, stop: t.pool.stop, gate: g, turn: t, asking: l.Ask,
+	return &callContext{parent: ctx, stop: t.pool.stop, gate: g, turn: t, pauses: pauses{left: l.Ask},
 		cause: cause, until: time.Now().Add(cause.limit)}
 }
 
@@ -86,20 +102,20 @@ func (c *callContext) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	if c.waiter != nil {
+	if c.waiter.ctx != nil {
 		c.endLocked(nil)
 	}
 }
 
 // state returns a context that has ended if and only if the call has. The caller holds mu.
 func (c *callContext) state() context.Context {
-	if c.waiter == nil && c.closed {
+	if c.waiter.ctx == nil && c.closed {
 		c.endLocked(nil)
 	}
-	if c.waiter == nil {
+	if c.waiter.ctx == nil {
 		return c.parent
 	}
-	return c.waiter
+	return c.waiter.ctx
 }
 
 // end ends the call with a cause. Later causes are ignored.
@@ -110,42 +126,36 @@ func (c *callContext) end(cause error) {
 }
 
 func (c *callContext) endLocked(cause error) {
-	if c.waiter == nil {
-		c.waiter, c.cancel = context.WithCancelCause(c.parent)
+	if c.waiter.ctx == nil {
+		c.waiter.begin(c.parent)
 	}
-	c.cancel(cause)
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	if c.unstop != nil {
-		c.unstop()
-	}
+	c.waiter.end(cause)
 }
 
 // Done is closed when the call ends.
 func (c *callContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state(); c.waiter == nil {
-		c.waiter, c.cancel = context.WithCancelCause(c.parent)
+	if c.state(); c.waiter.ctx == nil {
+		c.waiter.begin(c.parent)
 		if c.stop != nil {
-			c.unstop = context.AfterFunc(c.stop, func() { c.end(errDrained) })
+			c.waiter.unstop = context.AfterFunc(c.stop, func() { c.end(errDrained) })
 		}
 		if !c.until.IsZero() {
 			c.arm(time.Until(c.until))
 		}
 	}
-	return c.waiter.Done()
+	return c.waiter.ctx.Done()
 }
 
 // arm schedules the end of the waiter after left. The caller holds mu.
 func (c *callContext) arm(left time.Duration) {
 	switch {
-	case c.waiter == nil:
-	case c.timer == nil:
-		c.timer = time.AfterFunc(left, func() { c.end(c.overtime()) })
+	case c.waiter.ctx == nil:
+	case c.waiter.timer == nil:
+		c.waiter.timer = time.AfterFunc(left, func() { c.end(c.overtime()) })
 	default:
-		c.timer.Reset(left)
+		c.waiter.timer.Reset(left)
 	}
 }
 

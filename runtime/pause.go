@@ -35,42 +35,55 @@ func Pause(ctx context.Context) (wait context.Context, resume func()) {
 	})
 }
 
+// pauses are the times at which the clock of a call stands still.
+type pauses struct {
+	mu      sync.Mutex
+	running int           // pauses in progress
+	since   time.Time     // start of the first one in progress
+	left    time.Duration // time left for pauses
+	clock   time.Duration // time left until the call's deadline, during a pause
+}
+
 // pause stops the clock and returns the remaining pause time.
 func (c *callContext) pause() time.Duration {
-	c.pausing.Lock()
-	defer c.pausing.Unlock()
-	if c.waits++; c.waits > 1 {
-		return max(c.asking-time.Since(c.since), 0)
+	p := &c.pauses
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running++; p.running > 1 {
+		return max(p.left-time.Since(p.since), 0)
 	}
-	c.since = time.Now()
-	c.halt()
+	p.since = time.Now()
+	p.clock = c.halt()
 	c.turn.give()
-	return c.asking
+	return p.left
 }
 
 // resume ends one pause. After the last one, the call waits for its turn and its clock continues.
 func (c *callContext) resume() {
-	c.pausing.Lock()
-	defer c.pausing.Unlock()
-	if c.waits--; c.waits > 0 {
+	p := &c.pauses
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running--; p.running > 0 {
 		return
 	}
-	c.asking = max(c.asking-time.Since(c.since), 0)
+	p.left = max(p.left-time.Since(p.since), 0)
 	c.turn.take(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.until = time.Now().Add(c.left)
-	c.arm(c.left)
+	c.until = time.Now().Add(p.clock)
+	c.arm(p.clock)
 }
 
-// halt stops the clock.
-func (c *callContext) halt() {
+// halt stops the clock and returns the time left until the deadline.
+func (c *callContext) halt() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
+	if c.waiter.timer != nil {
+		c.waiter.timer.Stop()
 	}
-	c.left, c.until = time.Until(c.until), time.Time{}
+	left := time.Until(c.until)
+	c.until = time.Time{}
+	return left
 }
 
 // turn is the right of one call to run, which counts towards its plugin's concurrency. The zero turn counts towards
