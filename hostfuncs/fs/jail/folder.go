@@ -5,12 +5,26 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
+
+// openFolders are the open folders of a call: renames update their paths.
+type openFolders map[*folder]struct{}
+
+// moved updates the paths of the folders at and below a renamed path.
+func (o openFolders) moved(a, b *place) {
+	for d := range o {
+		if rest, ok := under(d.guest, a.guest); ok {
+			d.guest = path.Join(b.guest, rest)
+			d.host = filepath.Join(b.host, filepath.FromSlash(rest))
+		}
+	}
+}
 
 // folder is an open folder of the host, or a synthetic one above all mounts (f is nil).
 type folder struct {
@@ -54,7 +68,7 @@ func syntheticStat(guest string) wasi.Stat {
 func (d *folder) ReadDir(n int) ([]wasi.DirEntry, wasi.Errno) {
 	if !d.begun {
 		d.begun, d.seen = true, make(map[string]bool)
-		if mounts := d.tree.mountEntries(d.guest); len(mounts) > 0 {
+		if mounts := d.tree.paths.mountEntries(d.guest); len(mounts) > 0 {
 			for _, m := range mounts {
 				d.seen[m.Name] = true
 			}
@@ -86,7 +100,7 @@ func (d *folder) filter(entries []os.DirEntry) []wasi.DirEntry {
 		if d.seen[name] || !utf8.ValidString(name) || checkName(name) != wasi.ESUCCESS {
 			continue
 		}
-		if d.tree.visible(filepath.Join(d.host, name), entry.IsDir()) {
+		if d.tree.access.visible(filepath.Join(d.host, name), entry.IsDir()) {
 			out = append(out, dirEntry(entry))
 		}
 	}

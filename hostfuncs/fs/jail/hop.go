@@ -53,7 +53,7 @@ func depth(n *node) int {
 // if a mount covers it.
 func (w *walker) jump(cur *node, target string) wasi.Errno {
 	host := jumpTarget(cur, target)
-	guest, ok := w.t.toGuest(host)
+	guest, ok := w.r.mounts.toGuest(host)
 	if !ok {
 		return w.refuse(w.wanted(host))
 	}

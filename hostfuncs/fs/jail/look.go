@@ -30,45 +30,29 @@ func (s *Spot) There() bool { return s.Dir || s.Info != nil }
 
 // Look walks to a path. A denial on the way is recorded. Access to the object itself is decided by Permit.
 func (t *Tree) Look(guest string, follow bool, op Op) (Spot, wasi.Errno) {
-	return t.look(guest, follow, op, false)
+	return t.paths.look(guest, follow, op, false)
 }
 
 // Peek is Look without following a last link and without recording denials. It is for one step of a walk that
 // continues elsewhere.
-func (t *Tree) Peek(guest string) (Spot, wasi.Errno) { return t.look(guest, false, Write, true) }
-
-func (t *Tree) look(guest string, follow bool, op Op, quiet bool) (Spot, wasi.Errno) {
-	p, e := again(func() (*place, wasi.Errno) {
-		return t.walkAs(&walker{t: t, op: op, follow: follow, quiet: quiet}, guest)
-	})
-	if e != wasi.ESUCCESS {
-		return Spot{}, e
-	}
-	defer p.close()
-	s := Spot{Guest: p.guest, Host: p.host, Info: p.info, Dir: p.isDir(), Slash: p.mustDir}
-	if p.parent().root == nil {
-		s.Fixed = true
-		return s, wasi.ESUCCESS
-	}
-	s.Real = p.host
-	s.Fixed = p.name == "" && p.parent().mount.guest == p.guest || t.busy(p)
-	return s, wasi.ESUCCESS
-}
+func (t *Tree) Peek(guest string) (Spot, wasi.Errno) { return t.paths.look(guest, false, Write, true) }
 
 // Permit decides on an effect on a host path and records a denial: EACCES if the guest may see the path, ENOENT if
 // not.
-func (t *Tree) Permit(op Op, host string, folder bool) wasi.Errno { return t.allow(op, host, folder) }
+func (t *Tree) Permit(op Op, host string, folder bool) wasi.Errno {
+	return t.access.allow(op, host, folder)
+}
 
 // Shows reports whether the guest may see a path. Nothing is recorded.
-func (t *Tree) Shows(host string, folder bool) bool { return t.visible(host, folder) }
+func (t *Tree) Shows(host string, folder bool) bool { return t.access.visible(host, folder) }
 
 // Leads reports whether a mount is below the guest path, or an empty folder at or below it.
-func (t *Tree) Leads(guest string) bool { return t.leads(guest) }
+func (t *Tree) Leads(guest string) bool { return t.mounts.leads(guest) }
 
 // Follow reads the link at a path without links and returns its target as an absolute path of the tree, which may
 // itself contain links.
 func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
-	p, e := t.walk(guest, false, op)
+	p, e := t.paths.walk(guest, false, op)
 	if e != wasi.ESUCCESS {
 		return "", e
 	}
@@ -83,30 +67,26 @@ func (t *Tree) Follow(guest string, op Op) (string, wasi.Errno) {
 		return path.Dir(p.guest) + "/" + filepath.ToSlash(target), wasi.ESUCCESS
 	}
 	host := jumpTarget(cur, target)
-	to, ok := t.toGuest(host)
+	to, ok := t.mounts.toGuest(host)
 	if !ok {
-		return "", t.refuse(op, host)
+		return "", t.access.refuse(op, host)
 	}
 	return to, wasi.ESUCCESS
 }
 
 // LinkStays reports whether a link with that target may be created at a guest path. See Symlink.
 func (t *Tree) LinkStays(target, at string) bool {
-	for _, m := range t.mounts { // the longest guest path first
-		if rest, ok := under(at, m.guest); ok {
-			if m.open() != nil || m.root == nil {
-				return false
-			}
-			return t.targetInside(target, &node{mount: m}, filepath.Join(m.real, filepath.FromSlash(rest)))
-		}
+	m, rest := t.mounts.covering(at)
+	if m == nil || m.open() != nil || m.root == nil {
+		return false
 	}
-	return false
+	return t.rules.targetInside(target, &node{mount: m}, filepath.Join(m.real, filepath.FromSlash(rest)))
 }
 
 // Folder opens the parent folder of a path without links that was already granted. The caller closes it.
 func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
 	p, e := again(func() (*place, wasi.Errno) {
-		return t.walkAs(&walker{t: t, op: Write, quiet: true, decided: true}, guest)
+		return t.paths.walkAs(&walker{r: t.paths, op: Write, quiet: true, decided: true}, guest)
 	})
 	if e != wasi.ESUCCESS {
 		return nil, e

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
 // mount is a Mount in use. Its folder is opened at first use and stays open, so that it is the same folder for the
@@ -104,17 +103,6 @@ func (m *mount) site() string {
 	return m.name
 }
 
-// entry returns the name of a place in the form that package system takes.
-func (p *place) entry() system.Name {
-	n := p.parent()
-	e := system.Name{Folder: n.root, Name: p.name}
-	if m := n.mount; m != nil && m.root != nil {
-		rest, _ := cutPrefix(p.host, m.real)
-		e.Top, e.Path = m.root, filepath.Clean(rest)
-	}
-	return e
-}
-
 func (m *mount) close() {
 	if m.root != nil {
 		_ = m.root.Close()
@@ -135,36 +123,6 @@ func (m *mount) toGuest(host string) (string, bool) {
 	return "", false
 }
 
-func (t *Tree) mountAt(guest string) *mount {
-	for _, m := range t.mounts {
-		if m.guest == guest {
-			return m
-		}
-	}
-	return nil
-}
-
-// leads reports whether a mount is below the guest path, or an empty folder at or below it.
-func (t *Tree) leads(guest string) bool {
-	for _, e := range t.empty {
-		if _, ok := under(e, guest); ok {
-			return true
-		}
-	}
-	for _, m := range t.mounts {
-		if rest, ok := under(m.guest, guest); ok && rest != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// showsMount reports whether the guest may see the target of a mount.
-func (t *Tree) showsMount(m *mount, folder bool) bool {
-	real, err := filepath.EvalSymlinks(m.host)
-	return err == nil && (real == m.host || t.visible(real, folder))
-}
-
 // under returns the rest of a guest path below the folder base.
 func under(guest, base string) (string, bool) {
 	if guest == base {
@@ -173,45 +131,17 @@ func under(guest, base string) (string, bool) {
 	return strings.CutPrefix(guest, strings.TrimSuffix(base, "/")+"/")
 }
 
-// toGuest returns the guest path of a host path. The longest mount that covers it applies.
-func (t *Tree) toGuest(host string) (string, bool) {
-	best, found, length := "", false, -1
-	for _, m := range t.mounts {
-		_ = m.open() // resolves its real path
-		if guest, ok := m.toGuest(host); ok && len(m.host) > length {
-			best, found, length = guest, true, len(m.host)
-		}
+// cutPrefix returns the rest of a cleaned path below the folder prefix, with the system's separators.
+func cutPrefix(path, prefix string) (string, bool) {
+	if path == prefix {
+		return "", true
 	}
-	return best, found
-}
-
-// mountEntries lists the mounts, and the folders on the way to mounts, directly below a guest path.
-func (t *Tree) mountEntries(guest string) []wasi.DirEntry {
-	var out []wasi.DirEntry
-	seen := make(map[string]bool)
-	for _, m := range t.mounts {
-		rest, ok := under(m.guest, guest)
-		name, deeper, onTheWay := strings.Cut(rest, "/")
-		if !ok || name == "" || seen[name] {
-			continue
-		}
-		entry := wasi.DirEntry{Name: name, Type: wasi.TypeDirectory}
-		if !onTheWay && deeper == "" {
-			st, err := os.Stat(m.host)
-			if err != nil || !t.showsMount(m, st.IsDir()) {
-				continue
-			}
-			entry.Type = wasi.FiletypeOf(st.Mode())
-		}
-		seen[name] = true
-		out = append(out, entry)
+	rest, ok := strings.CutPrefix(path, prefix)
+	if !ok || strings.HasSuffix(prefix, string(os.PathSeparator)) {
+		return rest, ok
 	}
-	for _, e := range t.empty {
-		rest, ok := under(e, guest)
-		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !seen[name] {
-			seen[name] = true
-			out = append(out, wasi.DirEntry{Name: name, Type: wasi.TypeDirectory})
-		}
+	if rest, ok = strings.CutPrefix(rest, string(os.PathSeparator)); !ok {
+		return path, false // a sibling with the same prefix
 	}
-	return out
+	return rest, true
 }

@@ -29,15 +29,18 @@ func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno)
 		op = List
 	}
 	exclusive := o.Create && o.Exclusive
-	p, e := t.walk(path, !o.NoFollow && !exclusive, op)
+	p, e := t.paths.walk(path, !o.NoFollow && !exclusive, op)
 	if e != wasi.ESUCCESS {
 		return nil, e
 	}
 	defer p.close()
 	if p.name != "" && p.info == nil && o.Create {
-		return t.create(p, o)
+		if e := t.rules.mayCreate(p, o); e != wasi.ESUCCESS {
+			return nil, e
+		}
+		return createFile(p, o)
 	}
-	if e := t.see(p, op); e != wasi.ESUCCESS {
+	if e := t.access.see(p, op); e != wasi.ESUCCESS {
 		return nil, e
 	}
 	switch {
@@ -52,14 +55,14 @@ func (t *Tree) openOnce(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno)
 	case o.Directory:
 		return nil, wasi.ENOTDIR
 	}
-	return t.openFile(p, o)
+	if e := t.rules.mayOpen(p, o); e != wasi.ESUCCESS {
+		return nil, e
+	}
+	return openFile(p, o)
 }
 
 // openFile opens an existing file. It is truncated only after it was verified to be the file that was decided on.
-func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	if e := t.allowAccess(p, o); e != wasi.ESUCCESS {
-		return nil, e
-	}
+func openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	if !p.info.Mode().IsRegular() {
 		return nil, wasi.EACCES
 	}
@@ -81,30 +84,8 @@ func (t *Tree) openFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	return newFile(p, f, info, o), wasi.ESUCCESS
 }
 
-// allowAccess decides on the access modes of an open. Reading is included unless the file is opened only for writing.
-func (t *Tree) allowAccess(p *place, o wasi.OpenOptions) wasi.Errno {
-	if o.Write || o.Truncate {
-		if e := t.allow(Write, p.host, false); e != wasi.ESUCCESS {
-			return e
-		}
-	}
-	if o.Read || !o.Write {
-		return t.allow(Read, p.host, false)
-	}
-	return wasi.ESUCCESS
-}
-
-// create creates a file at a vacant place. O_EXCL follows no link that appears meanwhile.
-func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
-	if e := t.mayMake(p); e != wasi.ESUCCESS {
-		return nil, e
-	}
-	if p.mustDir {
-		return nil, wasi.EISDIR
-	}
-	if e := t.allowAccess(p, o); e != wasi.ESUCCESS {
-		return nil, e
-	}
+// createFile creates a file at a vacant place. O_EXCL follows no link that appears meanwhile.
+func createFile(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 	f, err := p.parent().root.OpenFile(p.name, accessFlags(o)|os.O_CREATE|os.O_EXCL, filePerm)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -113,15 +94,6 @@ func (t *Tree) create(p *place, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 		return nil, system.Errno(err)
 	}
 	return newFile(p, f, nil, o), wasi.ESUCCESS
-}
-
-// mayMake decides on creating an object at a vacant place.
-func (t *Tree) mayMake(p *place) wasi.Errno {
-	if p.parent().root == nil {
-		_ = t.refuse(Write, p.host)
-		return wasi.EROFS
-	}
-	return t.allow(Write, p.host, false)
 }
 
 func accessFlags(o wasi.OpenOptions) int {

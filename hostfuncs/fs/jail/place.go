@@ -3,6 +3,9 @@ package jail
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
 )
 
 // node is a folder that the walk went through.
@@ -40,4 +43,15 @@ func (p *place) close() {
 			_ = n.root.Close()
 		}
 	}
+}
+
+// entry returns the name of a place in the form that package system takes.
+func (p *place) entry() system.Name {
+	n := p.parent()
+	e := system.Name{Folder: n.root, Name: p.name}
+	if m := n.mount; m != nil && m.root != nil {
+		rest, _ := cutPrefix(p.host, m.real)
+		e.Top, e.Path = m.root, filepath.Clean(rest)
+	}
+	return e
 }

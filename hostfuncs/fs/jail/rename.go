@@ -3,7 +3,6 @@ package jail
 import (
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
@@ -22,7 +21,7 @@ func (t *Tree) Rename(from, to string) wasi.Errno {
 }
 
 func (t *Tree) renameOnce(from, to string) wasi.Errno {
-	a, e := t.change(from)
+	a, e := t.rules.changeable(from)
 	if e != wasi.ESUCCESS {
 		return e
 	}
@@ -30,12 +29,12 @@ func (t *Tree) renameOnce(from, to string) wasi.Errno {
 	if dots(to) {
 		return wasi.EINVAL
 	}
-	b, e := t.walk(to, false, Write)
+	b, e := t.paths.walk(to, false, Write)
 	if e != wasi.ESUCCESS {
 		return e
 	}
 	defer b.close()
-	if e := t.mayRename(a, b); e != wasi.ESUCCESS {
+	if e := t.rules.mayRename(a, b); e != wasi.ESUCCESS {
 		return e
 	}
 	if b.info != nil && os.SameFile(a.info, b.info) {
@@ -44,15 +43,16 @@ func (t *Tree) renameOnce(from, to string) wasi.Errno {
 	if err := system.Rename(a.entry(), b.entry()); err != nil {
 		return system.Errno(err)
 	}
-	t.moved(a, b)
+	t.folders.moved(a, b)
 	return wasi.ESUCCESS
 }
 
-func (t *Tree) mayRename(a, b *place) wasi.Errno {
-	if e := t.allow(Read, a.host, a.isDir()); e != wasi.ESUCCESS {
+// mayRename decides on both paths of a rename.
+func (r *rules) mayRename(a, b *place) wasi.Errno {
+	if e := r.access.allow(Read, a.host, a.isDir()); e != wasi.ESUCCESS {
 		return e
 	}
-	if e := t.mayReplace(a, b); e != wasi.ESUCCESS {
+	if e := r.mayReplace(a, b); e != wasi.ESUCCESS {
 		return e
 	}
 	if a.anchored() || b.anchored() {
@@ -63,30 +63,30 @@ func (t *Tree) mayRename(a, b *place) wasi.Errno {
 	}
 	switch {
 	case a.isDir():
-		return t.mayMove(a, b)
+		return r.mayMove(a, b)
 	case a.info.Mode()&fs.ModeSymlink != 0:
-		return t.mayMoveLink(a.parent().root, a.name, b.parent(), b.host)
+		return r.mayMoveLink(a.parent().root, a.name, b.parent(), b.host)
 	}
 	return wasi.ESUCCESS
 }
 
 // mayReplace decides on the new path: vacant, or with an object that may be replaced.
-func (t *Tree) mayReplace(a, b *place) wasi.Errno {
+func (r *rules) mayReplace(a, b *place) wasi.Errno {
 	switch {
 	case b.name == "":
 		if a.isDir() {
-			return t.mayChange(b)
+			return r.mayChange(b)
 		}
 		return wasi.EISDIR
 	case b.mustDir && !a.isDir():
 		return wasi.ENOTDIR
 	case b.info == nil:
-		return t.mayName(b)
+		return r.mayName(b)
 	}
-	if e := t.see(b, Write); e != wasi.ESUCCESS {
+	if e := r.access.see(b, Write); e != wasi.ESUCCESS {
 		return e
 	}
-	if e := t.mayChange(b); e != wasi.ESUCCESS {
+	if e := r.mayChange(b); e != wasi.ESUCCESS {
 		return e
 	}
 	switch {
@@ -99,7 +99,7 @@ func (t *Tree) mayReplace(a, b *place) wasi.Errno {
 }
 
 // mayMove decides on every entry of a folder that is to be moved.
-func (t *Tree) mayMove(a, b *place) wasi.Errno {
+func (r *rules) mayMove(a, b *place) wasi.Errno {
 	root, err := openFolder(a.parent().root, a.name, a.info)
 	if err != nil {
 		return system.Errno(err)
@@ -113,31 +113,32 @@ func (t *Tree) mayMove(a, b *place) wasi.Errno {
 		if left--; left < 0 {
 			return wasi.EXDEV
 		}
-		return failure(t.mayMoveEntry(root, name, entry, a, b))
+		return failure(r.mayMoveEntry(root, name, entry, a, b))
 	})
 	return system.Errno(err)
 }
 
-func (t *Tree) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b *place) wasi.Errno {
+// mayMoveEntry decides on one entry of a folder that moves.
+func (r *rules) mayMoveEntry(root *os.Root, name string, entry fs.DirEntry, a, b *place) wasi.Errno {
 	from := filepath.Join(a.host, filepath.FromSlash(name))
 	to := filepath.Join(b.host, filepath.FromSlash(name))
-	if t.decider.Allow(Read, from) != nil || t.decider.Allow(Write, from) != nil || t.decider.Allow(Write, to) != nil {
+	if r.access.decider.Allow(Read, from) != nil || r.access.decider.Allow(Write, from) != nil || r.access.decider.Allow(Write, to) != nil {
 		return wasi.EACCES
 	}
 	if entry.Type()&fs.ModeSymlink != 0 {
-		return t.mayMoveLink(root, name, b.parent(), to)
+		return r.mayMoveLink(root, name, b.parent(), to)
 	}
 	return wasi.ESUCCESS
 }
 
 // mayMoveLink applies the rules of Symlink to a link that moves. An absolute link or one that leads outside, made by
 // the operator, does not move.
-func (t *Tree) mayMoveLink(root *os.Root, name string, in *node, to string) wasi.Errno {
+func (r *rules) mayMoveLink(root *os.Root, name string, in *node, to string) wasi.Errno {
 	target, err := root.Readlink(name)
 	if err != nil {
 		return system.Errno(err)
 	}
-	if !t.targetInside(filepath.ToSlash(target), in, to) {
+	if !r.targetInside(filepath.ToSlash(target), in, to) {
 		return wasi.EPERM
 	}
 	return wasi.ESUCCESS
@@ -148,14 +149,4 @@ func failure(e wasi.Errno) error {
 		return nil
 	}
 	return e
-}
-
-// moved updates the paths of the open folders at and below a renamed path.
-func (t *Tree) moved(a, b *place) {
-	for d := range t.folders {
-		if rest, ok := under(d.guest, a.guest); ok {
-			d.guest = path.Join(b.guest, rest)
-			d.host = filepath.Join(b.host, filepath.FromSlash(rest))
-		}
-	}
 }

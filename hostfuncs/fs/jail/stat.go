@@ -7,12 +7,12 @@ import (
 
 // Stat implements wasi.Tree.
 func (t *Tree) Stat(path string, follow bool) (wasi.Stat, wasi.Errno) {
-	p, e := t.walk(path, follow, Read)
+	p, e := t.paths.walk(path, follow, Read)
 	if e != wasi.ESUCCESS {
 		return wasi.Stat{}, e
 	}
 	defer p.close()
-	if e := t.see(p, Read); e != wasi.ESUCCESS {
+	if e := t.access.see(p, Read); e != wasi.ESUCCESS {
 		return wasi.Stat{}, e
 	}
 	return p.stat()

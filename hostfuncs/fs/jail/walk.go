@@ -23,7 +23,7 @@ const (
 
 // walker resolves one path.
 type walker struct {
-	t       *Tree
+	r       *resolver
 	op      Op // the requested operation, for a denial
 	follow  bool
 	quiet   bool // denials are not recorded
@@ -34,32 +34,6 @@ type walker struct {
 	hops    int
 	at      place
 	room    [4]node // avoids an allocation for most paths
-}
-
-// walk resolves a path. The caller closes the place. Whether the guest may see the object there is decided by see.
-func (t *Tree) walk(guest string, follow bool, op Op) (*place, wasi.Errno) {
-	return again(func() (*place, wasi.Errno) { return t.walkOnce(guest, follow, op) })
-}
-
-func (t *Tree) walkOnce(guest string, follow bool, op Op) (*place, wasi.Errno) {
-	return t.walkAs(&walker{t: t, op: op, follow: follow}, guest)
-}
-
-func (t *Tree) walkAs(w *walker, guest string) (*place, wasi.Errno) {
-	w.todo, w.mustDir = split(guest)
-	e := w.run()
-	if e == wasi.ESUCCESS && w.mustDir && w.at.info != nil && !w.at.isDir() {
-		e = wasi.ENOTDIR
-		if !t.visible(w.at.host, false) {
-			e = w.refuse(w.at.host)
-		}
-	}
-	if e != wasi.ESUCCESS {
-		w.at.close()
-		return nil, e
-	}
-	w.at.mustDir = w.mustDir
-	return &w.at, wasi.ESUCCESS
 }
 
 // split divides a path into names and "..", and reports whether it must lead to a folder.
@@ -102,7 +76,7 @@ func (w *walker) run() wasi.Errno {
 func (w *walker) top() wasi.Errno {
 	w.at.close()
 	w.at = place{nodes: w.room[:0]}
-	if m := w.t.mountAt("/"); m != nil {
+	if m := w.r.mounts.at("/"); m != nil {
 		return w.enter(m)
 	}
 	w.push(node{guest: "/"})
@@ -126,13 +100,13 @@ func (w *walker) pop() {
 func (w *walker) step(name string) wasi.Errno {
 	cur := w.at.parent()
 	guest := path.Join(cur.guest, name)
-	if m := w.t.mountAt(guest); m != nil {
+	if m := w.r.mounts.at(guest); m != nil {
 		return w.enter(m)
 	}
-	if host := filepath.Join(cur.host, name); cur.mount != nil && (!w.t.leads(guest) || w.t.visible(host, true)) {
+	if host := filepath.Join(cur.host, name); cur.mount != nil && (!w.r.mounts.leads(guest) || w.r.access.visible(host, true)) {
 		return w.child(name, guest, host)
 	}
-	if w.t.leads(guest) {
+	if w.r.mounts.leads(guest) {
 		w.push(node{guest: guest})
 		return wasi.ESUCCESS
 	}
@@ -204,13 +178,13 @@ func (w *walker) child(name, guest, host string) wasi.Errno {
 // absent handles a name that does not exist: as the last name, it is a place where an object may be created.
 func (w *walker) absent(name, guest, host string) wasi.Errno {
 	switch {
-	case w.t.leads(guest):
+	case w.r.mounts.leads(guest):
 		w.push(node{guest: guest})
 		return wasi.ESUCCESS
 	case len(w.todo) == 0:
 		w.at.name, w.at.guest, w.at.host = name, guest, host
 		return wasi.ESUCCESS
-	case !w.t.visible(host, true):
+	case !w.r.access.visible(host, true):
 		return w.refuse(w.wanted(host))
 	}
 	return wasi.ENOENT
@@ -227,10 +201,10 @@ func (w *walker) wanted(host string) string {
 
 // passes reports whether the walk may go through a folder or a link. A denial names the requested path.
 func (w *walker) passes(host string, folder bool) bool {
-	if w.decided || w.t.visible(host, folder) {
+	if w.decided || w.r.access.visible(host, folder) {
 		return true
 	}
-	w.refused = w.quiet || w.t.decider.Allow(w.op, w.wanted(host)) != nil
+	w.refused = w.quiet || w.r.access.decider.Allow(w.op, w.wanted(host)) != nil
 	return !w.refused
 }
 
@@ -240,18 +214,5 @@ func (w *walker) refuse(host string) wasi.Errno {
 	if w.quiet {
 		return wasi.ENOENT
 	}
-	return w.t.refuse(w.op, host)
-}
-
-// see decides whether the guest may see the object at a place, and records a denial.
-func (t *Tree) see(p *place, op Op) wasi.Errno {
-	switch {
-	case p.name == "":
-		return wasi.ESUCCESS // the walk passed through it
-	case !t.visible(p.host, p.isDir()):
-		return t.refuse(op, p.host)
-	case p.info == nil:
-		return wasi.ENOENT
-	}
-	return wasi.ESUCCESS
+	return w.r.access.refuse(w.op, host)
 }
