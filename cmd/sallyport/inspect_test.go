@@ -42,7 +42,7 @@ func TestInspect_documents(t *testing.T) {
 	for _, args := range [][]string{{"inspect", file}, {"list", dir}} {
 		raw, err := program(t, "", args...).Output()
 		out := strings.Join(strings.Fields(string(raw)), " ")
-		if err != nil || !strings.Contains(out, `the front has the unknown key "descripton"; known are name, title,`) || !strings.Contains(out, `the argument "file" has the unknown key "requird"; known are name,`) {
+		if err != nil || !strings.Contains(out, `the front has the unknown key "descripton"; did you mean description?`) || !strings.Contains(out, `the argument "file" has the unknown key "requird"; did you mean required?`) {
 			t.Errorf("%v: %v: %s", args, err, raw)
 		}
 		if args[0] == "inspect" && (!strings.Contains(out, "text without code, ") || !strings.Contains(out, "prompts review ") || strings.Contains(out, "imports")) {

@@ -34,7 +34,7 @@ var homes = map[string][]string{
 	"github.com/fsnotify/fsnotify":           {"registry/folder"},
 	"github.com/spf13/viper":                 {"cmd/sallyport/internal/settings"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
-	"go.yaml.in/yaml":                        {"cmd/sallyport/internal/settings", "registry/frontmatter"},
+	"go.yaml.in/yaml":                        {"internal/strictyaml"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
 	"golang.org/x/term":                      {"cmd/sallyport/internal/ui"},

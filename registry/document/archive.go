@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // skillSuffix is the suffix of skill file names.
@@ -79,7 +79,7 @@ func parseSkill(raw []byte) (*Skill, error) {
 		return nil, err
 	}
 	contents = withoutFolder(contents)
-	head, err := frontmatter.Split(contents[SkillEntry])
+	head, err := strictyaml.FrontMatter(contents[SkillEntry])
 	switch {
 	case contents[SkillEntry] == nil:
 		return nil, fmt.Errorf("the archive has no %s", SkillEntry)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -95,7 +95,7 @@ func parsePrompt(raw []byte, name string) (*prompt, error) {
 	if len(raw) > maxPrompt {
 		return nil, fmt.Errorf("the file is over %d KiB", maxPrompt>>10)
 	}
-	f, err := frontmatter.Split(raw)
+	f, err := strictyaml.FrontMatter(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (p *prompt) readArguments(raw json.RawMessage) (json.RawMessage, error) {
 func (p *prompt) unknown(where string, o jsonraw.Object, known ...string) {
 	for _, m := range o {
 		if !slices.Contains(known, m.Key) {
-			p.Problems = append(p.Problems, fmt.Sprintf("%s has the unknown key %q; known are %s", where, m.Key, strings.Join(known, ", ")))
+			p.Problems = append(p.Problems, fmt.Sprintf("%s has the unknown key %q%s", where, m.Key, strictyaml.Hint(m.Key, known)))
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (p *prompt) body(text string, line int) error {
 		return err
 	}
 	if len(p.messages) == 0 {
-		return &frontmatter.Error{Line: line - 1, Problem: "the prompt has no text"}
+		return &strictyaml.Error{Line: line - 1, Problem: "the prompt has no text"}
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
 package document
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/registry/frontmatter"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // Limits of a template and of its output.
@@ -98,7 +97,7 @@ func (p *parser) endLine(before string) {
 }
 
 func (p *parser) fail(format string, args ...any) error {
-	return &frontmatter.Error{Line: p.line, Problem: fmt.Sprintf(format, args...)}
+	return strictyaml.Errorf(p.line, format, args...)
 }
 
 // tag parses the contents of {{ and }}.
@@ -152,7 +151,7 @@ func (p *parser) condition(one part, text, before string) (part, error) {
 		one.no, end, err = p.parse("end")
 	}
 	if err == nil && end == "" {
-		err = &frontmatter.Error{Line: one.line, Problem: "{{if}} without {{end}}"}
+		err = strictyaml.Errorf(one.line, "{{if}} without {{end}}")
 	}
 	return one, err
 }
@@ -182,7 +181,7 @@ func (p *parser) loop(one part, words []string, before string) (part, error) {
 	one.yes, end, err = p.parse("end")
 	p.known = p.known[:len(p.known)-1]
 	if err == nil && end == "" {
-		err = &frontmatter.Error{Line: one.line, Problem: "{{each}} without {{end}}"}
+		err = strictyaml.Errorf(one.line, "{{each}} without {{end}}")
 	}
 	return one, err
 }
@@ -198,7 +197,7 @@ func (w *writer) write(parts []part, values map[string]string) error {
 	for i := range parts {
 		one := &parts[i]
 		if w.steps++; w.steps > maxSteps {
-			return &frontmatter.Error{Line: one.line, Problem: "the loops take too long with these arguments"}
+			return strictyaml.Errorf(one.line, "the loops take too long with these arguments")
 		}
 		var err error
 		switch one.kind {
@@ -220,7 +219,7 @@ func (w *writer) write(parts []part, values map[string]string) error {
 
 func (w *writer) text(one *part, text string) error {
 	if w.left -= len(text); w.left < 0 {
-		return &frontmatter.Error{Line: one.line, Problem: fmt.Sprintf("the prompt is over %d KiB with these arguments", maxOutput>>10)}
+		return strictyaml.Errorf(one.line, "the prompt is over %d KiB with these arguments", maxOutput>>10)
 	}
 	w.out.WriteString(text)
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // ErrGranted is returned when existing grants already include the new one.
@@ -76,7 +77,7 @@ func (a *Addition) Write() error {
 
 // allowedIn returns the grants of a plugin in a file, under the ceilings that apply to them.
 func allowedIn(data []byte, plugin string) (*grant.Set, error) {
-	root, err := parse(data)
+	root, err := strictyaml.Parse(data, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func withGrant(data []byte, plugin, line string) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		return nil, fmt.Errorf("it is written with braces: add %q to plugins.%s.grants by hand", line, plugin)
 	}
-	root, err := parse(data)
+	root, err := strictyaml.Parse(data, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ type saying struct {
 
 func sayings(data []byte) (saying, error) {
 	s := saying{plugins: map[string][]string{}}
-	root, err := parse(data)
+	root, err := strictyaml.Parse(data, limits)
 	if err != nil {
 		return s, err
 	}

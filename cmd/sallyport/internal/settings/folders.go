@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // placeWorkspaces sets the workspace of each plugin and the file name of its grants. It returns an error for grants
@@ -22,7 +24,7 @@ func (s *Settings) placeWorkspaces() error {
 			line, uses = p.ceiling.UsesWorkspace()
 		}
 		if uses && p.Workspace == "" {
-			return at(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")
+			return strictyaml.Errorf(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")
 		}
 		if p.Workspace == "" {
 			continue

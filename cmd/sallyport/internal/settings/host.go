@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // open reads the named file, or the user's default file if it exists.
-func (s *Settings) open(file string) (*yaml.Node, error) {
+func (s *Settings) open(file string) (*strictyaml.Node, error) {
 	asked := file != ""
 	if !asked {
 		f, err := DefaultFile()
@@ -35,7 +35,7 @@ func (s *Settings) open(file string) (*yaml.Node, error) {
 }
 
 // readHost checks the host settings of the file and returns the line of each.
-func (s *Settings) readHost(root *yaml.Node) (map[string]int, error) {
+func (s *Settings) readHost(root *strictyaml.Node) (map[string]int, error) {
 	lines := map[string]int{}
 	if root == nil {
 		return lines, nil
@@ -48,27 +48,27 @@ func (s *Settings) readHost(root *yaml.Node) (map[string]int, error) {
 			groups[group] = true
 		}
 	}
-	one := func(name string, key, value *yaml.Node) error {
+	one := func(name string, key, value *strictyaml.Node) error {
 		k, ok := known[name]
 		if !ok {
-			return at(key.Line, "unknown key %q%s", name, nearest(name, known))
+			return key.Errorf("unknown key %q%s", name, hint(name))
 		}
 		lines[name] = key.Line
 		return checkNode(k, value)
 	}
-	return lines, fields(root, "the file", func(key, value *yaml.Node) error {
+	return lines, root.Each("the file", func(key, value *strictyaml.Node) error {
 		switch {
-		case key.Value == "plugins" || key.Value == "max_grants":
+		case key.Text == "plugins" || key.Text == "max_grants":
 			return nil
-		case groups[key.Value]:
-			return fields(value, key.Value, func(k, v *yaml.Node) error { return one(key.Value+"."+k.Value, k, v) })
+		case groups[key.Text]:
+			return value.Each(key.Text, func(k, v *strictyaml.Node) error { return one(key.Text+"."+k.Text, k, v) })
 		}
-		return one(key.Value, key, value)
+		return one(key.Text, key, value)
 	})
 }
 
-// nearest returns a hint with the known keys of the same group or with the same last part, or else all top-level keys.
-func nearest(name string, known map[string]Key) string {
+// hint returns a hint with the known keys of the same group or with the same last part, or else all top-level keys.
+func hint(name string) string {
 	group, last, _ := strings.Cut(name, ".")
 	var same []string
 	for _, k := range Keys() {
@@ -78,9 +78,9 @@ func nearest(name string, known map[string]Key) string {
 		}
 	}
 	if len(same) == 0 {
-		return "; known are " + strings.Join(topLevel(), ", ")
+		same = topLevel()
 	}
-	return "; known are " + strings.Join(same, ", ")
+	return strictyaml.Hint(name, same)
 }
 
 // topLevel returns the top-level keys of a file, plugins and max_grants first.
@@ -94,51 +94,42 @@ func topLevel() []string {
 	return names
 }
 
-func checkNode(k Key, n *yaml.Node) error {
+func checkNode(k Key, n *strictyaml.Node) error {
 	if k.Kind == List {
-		_, err := texts(n, k.Name)
+		_, err := n.Texts(k.Name)
 		return err
 	}
-	text, err := scalar(n, k.Name)
-	if err == nil {
-		err = check(k.Kind, text)
-	}
+	text, err := n.Scalar(k.Name)
 	if err != nil {
-		return at(n.Line, "%s: %w", k.Name, unplaced(err))
+		return err
+	}
+	if err := check(k.Kind, text); err != nil {
+		return n.Errorf("%s: %v", k.Name, err)
 	}
 	return nil
 }
 
-// unplaced removes the position of an error that gets a new one.
-func unplaced(err error) error {
-	if fe, ok := err.(*FileError); ok {
-		return fe.Err
-	}
-	return err
-}
-
 // hostMap converts the file without plugins and max_grants for viper: strings and lists of strings.
-func hostMap(root *yaml.Node) map[string]any {
+func hostMap(root *strictyaml.Node) map[string]any {
 	m := map[string]any{}
 	if root == nil {
 		return m
 	}
-	for i := 0; i < len(root.Content); i += 2 {
-		key, value := root.Content[i].Value, root.Content[i+1]
-		if key != "plugins" && key != "max_grants" {
-			m[key] = hostValue(value)
+	for _, member := range root.Members {
+		if key := member.Key.Text; key != "plugins" && key != "max_grants" {
+			m[key] = hostValue(member.Value)
 		}
 	}
 	return m
 }
 
-func hostValue(n *yaml.Node) any {
+func hostValue(n *strictyaml.Node) any {
 	switch n.Kind {
-	case yaml.MappingNode:
+	case strictyaml.Mapping:
 		return hostMap(n)
-	case yaml.SequenceNode:
-		items, _ := texts(n, "")
+	case strictyaml.Sequence:
+		items, _ := n.Texts("")
 		return items
 	}
-	return n.Value
+	return n.Text
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"regexp"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // LoadHost reads the settings for a command that needs the folders of a host and no plugins. If the file has errors,
@@ -51,20 +51,20 @@ var namesState = regexp.MustCompile(`["']?state["']?[ \t]*:[ \t]*[^ \t\r\n]`)
 
 // readable keeps the host settings of a file that are valid by themselves; false if the state folder is invalid or
 // ambiguous.
-func (s *Settings) readable(root *yaml.Node) (*yaml.Node, bool) {
+func (s *Settings) readable(root *strictyaml.Node) (*strictyaml.Node, bool) {
 	if root == nil {
 		return nil, true
 	}
-	kept := &yaml.Node{Kind: yaml.MappingNode, Line: root.Line}
+	kept := &strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line}
 	seen := map[string]bool{"plugins": true, "max_grants": true}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, pair := root.Content[i].Value, root.Content[i:i+2]
-		_, err := s.readHost(&yaml.Node{Kind: yaml.MappingNode, Line: root.Line, Content: pair})
+	for _, m := range root.Members {
+		key := m.Key.Text
+		_, err := s.readHost(&strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line, Members: []strictyaml.Member{m}})
 		switch {
 		case key == "state" && (err != nil || seen[key]):
 			return nil, false
 		case err == nil && !seen[key]:
-			kept.Content = append(kept.Content, pair...)
+			kept.Members = append(kept.Members, m)
 		}
 		seen[key] = true
 	}

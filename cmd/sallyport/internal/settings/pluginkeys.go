@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // PluginKey is one key of a plugin's section. A change of any of them applies to the next call.
@@ -49,7 +49,7 @@ func PluginKeys() []PluginKey {
 }
 
 // checkKey returns an error unless prefix and the key, or a key below them, are in PluginKeys.
-func checkKey(k *yaml.Node, prefix, where string) error {
+func checkKey(k *strictyaml.Node, prefix, where string) error {
 	var known []string
 	for _, key := range PluginKeys() {
 		rest, ok := strings.CutPrefix(key.Name, prefix)
@@ -57,8 +57,8 @@ func checkKey(k *yaml.Node, prefix, where string) error {
 			known = append(known, name)
 		}
 	}
-	if slices.Contains(known, k.Value) {
+	if slices.Contains(known, k.Text) {
 		return nil
 	}
-	return at(k.Line, "unknown key %q in %s; known are %s", k.Value, where, strings.Join(known, ", "))
+	return k.Errorf("unknown key %q in %s%s", k.Text, where, strictyaml.Hint(k.Text, known))
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // pluginName matches a valid plugin name. It has no "-", which ends the plugin's name in a public tool name.
@@ -66,16 +65,13 @@ type Limits struct {
 }
 
 // readPlugins reads the plugins section and applies the ceilings.
-func readPlugins(root *yaml.Node, ceiling *grant.Set) ([]Plugin, error) {
+func readPlugins(root *strictyaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	var out []Plugin
-	if root == nil {
-		return nil, nil
-	}
-	err := fields(root, "the file", func(key, value *yaml.Node) error {
-		if key.Value != "plugins" {
+	err := root.Each("the file", func(key, value *strictyaml.Node) error {
+		if key.Text != "plugins" {
 			return nil
 		}
-		return fields(value, "plugins", func(name, body *yaml.Node) error {
+		return value.Each("plugins", func(name, body *strictyaml.Node) error {
 			p, err := readPlugin(name, body)
 			p.Grants = p.Grants.Under(ceiling).Under(p.ceiling)
 			out = append(out, p)
@@ -85,23 +81,23 @@ func readPlugins(root *yaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	return out, err
 }
 
-func readPlugin(name, body *yaml.Node) (Plugin, error) {
-	p := Plugin{Name: name.Value, Line: name.Line, Prefix: true, Grants: &grant.Set{}}
+func readPlugin(name, body *strictyaml.Node) (Plugin, error) {
+	p := Plugin{Name: name.Text, Line: name.Line, Prefix: true, Grants: &grant.Set{}}
 	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
-		return p, at(name.Line, "%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
+		return p, name.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
 	}
-	err := fields(body, p.Name, func(k, v *yaml.Node) error {
+	err := body.Each(p.Name, func(k, v *strictyaml.Node) error {
 		if err := p.field(k, v); err != nil {
 			return err
 		}
-		p.note(k.Value, v)
+		p.note(k.Text, v)
 		return nil
 	})
 	return p, err
 }
 
 // note records the values under a key that was read.
-func (p *Plugin) note(name string, n *yaml.Node) {
+func (p *Plugin) note(name string, n *strictyaml.Node) {
 	switch {
 	case name == "grants" || name == "max_grants":
 		set := p.Grants
@@ -111,27 +107,27 @@ func (p *Plugin) note(name string, n *yaml.Node) {
 		for _, g := range set.Grants() {
 			p.Written = append(p.Written, Written{name, g.String(), g.Line})
 		}
-	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			p.note(name+"."+n.Content[i].Value, n.Content[i+1])
+	case n.Kind == strictyaml.Mapping:
+		for _, m := range n.Members {
+			p.note(name+"."+m.Key.Text, m.Value)
 		}
-	case n.Kind == yaml.SequenceNode:
-		items, _ := texts(n, name) // validated before
+	case n.Kind == strictyaml.Sequence:
+		items, _ := n.Texts(name) // validated before
 		p.Written = append(p.Written, Written{name, strings.Join(items, ", "), n.Line})
 	default:
-		p.Written = append(p.Written, Written{name, n.Value, n.Line})
+		p.Written = append(p.Written, Written{name, n.Text, n.Line})
 	}
 }
 
 // field reads one key of a plugin.
-func (p *Plugin) field(k, v *yaml.Node) (err error) {
+func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	if err := checkKey(k, "", "plugin "+p.Name); err != nil {
 		return err
 	}
-	what := p.Name + "." + k.Value
-	switch k.Value {
+	what := p.Name + "." + k.Text
+	switch k.Text {
 	case "source":
-		p.Source, err = scalar(v, what)
+		p.Source, err = v.Scalar(what)
 	case "digest":
 		p.Digest, err = digest(v, what)
 	case "disabled":
@@ -155,7 +151,7 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	case "dev":
 		p.Dev, err = boolean(v, what)
 	case "workspace":
-		p.Workspace, err = scalar(v, what)
+		p.Workspace, err = v.Scalar(what)
 	case "grants":
 		p.Grants, err = readGrants(v)
 	case "max_grants":
@@ -164,32 +160,32 @@ func (p *Plugin) field(k, v *yaml.Node) (err error) {
 	return err
 }
 
-func (p *Plugin) publish(n *yaml.Node) error {
-	return fields(n, p.Name+".publish", func(k, v *yaml.Node) error {
+func (p *Plugin) publish(n *strictyaml.Node) error {
+	return n.Each(p.Name+".publish", func(k, v *strictyaml.Node) error {
 		err := checkKey(k, "publish.", "publish")
 		if err != nil {
 			return err
 		}
-		switch k.Value {
+		switch k.Text {
 		case "only":
-			p.Only, err = texts(v, "publish.only")
+			p.Only, err = v.Texts("publish.only")
 		case "hide":
-			p.Hide, err = texts(v, "publish.hide")
+			p.Hide, err = v.Texts("publish.hide")
 		}
 		return err
 	})
 }
 
-func (l *Limits) read(n *yaml.Node, what string) error {
-	return fields(n, what, func(k, v *yaml.Node) error {
+func (l *Limits) read(n *strictyaml.Node, what string) error {
+	return n.Each(what, func(k, v *strictyaml.Node) error {
 		if err := checkKey(k, "limits.", what); err != nil {
 			return err
 		}
-		text, err := scalar(v, what+"."+k.Value)
+		text, err := v.Scalar(what + "." + k.Text)
 		if err != nil {
 			return err
 		}
-		switch k.Value {
+		switch k.Text {
 		case "memory":
 			l.Memory, err = grant.ParseSize(text)
 		case "deadline":
@@ -216,23 +212,23 @@ func (l *Limits) read(n *yaml.Node, what string) error {
 			l.Received, err = grant.ParseSize(text)
 		}
 		if err != nil {
-			return at(v.Line, "%s.%s: %w", what, k.Value, err)
+			return v.Errorf("%s.%s: %v", what, k.Text, err)
 		}
 		return nil
 	})
 }
 
 // oneOf reads a scalar that must be one of words.
-func oneOf(n *yaml.Node, what string, words ...string) (string, error) {
-	text, err := scalar(n, what)
+func oneOf(n *strictyaml.Node, what string, words ...string) (string, error) {
+	text, err := n.Scalar(what)
 	if err == nil && !slices.Contains(words, text) {
-		err = at(n.Line, "%s: %q is none of %s", what, text, strings.Join(words, ", "))
+		err = n.Errorf("%s: %q is none of %s", what, text, strings.Join(words, ", "))
 	}
 	return text, err
 }
 
 // special reads one of two words, and reports whether it is the second.
-func special(n *yaml.Node, what, usual, other string) (bool, error) {
+func special(n *strictyaml.Node, what, usual, other string) (bool, error) {
 	text, err := oneOf(n, what, usual, other)
 	return text == other, err
 }
@@ -240,21 +236,21 @@ func special(n *yaml.Node, what, usual, other string) (bool, error) {
 // digestText matches a SHA-256 as printed by inspect and the log.
 var digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-func digest(n *yaml.Node, what string) (string, error) {
-	text, err := scalar(n, what)
+func digest(n *strictyaml.Node, what string) (string, error) {
+	text, err := n.Scalar(what)
 	if err == nil && !digestText.MatchString(text) {
-		err = at(n.Line, "%s: %q is no digest: write sha256: and 64 hex digits, as sallyport inspect prints them", what, text)
+		err = n.Errorf("%s: %q is no digest: write sha256: and 64 hex digits, as sallyport inspect prints them", what, text)
 	}
 	return text, err
 }
 
-func boolean(n *yaml.Node, what string) (bool, error) {
-	text, err := scalar(n, what)
+func boolean(n *strictyaml.Node, what string) (bool, error) {
+	text, err := n.Scalar(what)
 	if err != nil {
 		return false, err
 	}
 	if err := check(Bool, text); err != nil {
-		return false, at(n.Line, "%s: %w", what, err)
+		return false, n.Errorf("%s: %v", what, err)
 	}
 	return text == "true", nil
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // resolve sets each key from its strongest source.
-func (s *Settings) resolve(o Options, root *yaml.Node, lines map[string]int) error {
+func (s *Settings) resolve(o Options, root *strictyaml.Node, lines map[string]int) error {
 	v := viper.New()
 	if err := v.MergeConfigMap(hostMap(root)); err != nil {
 		return err

@@ -90,8 +90,12 @@ plugins:
 
 func TestLoad_errorsNameFileAndLine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "http:\n  adr: x\n", `:2: unknown key "http.adr"; known are http.addr, http.path`},
-		{"unknown top key", "plugin: {}\n", `:1: unknown key "plugin"; known are plugins, max_grants, dir, state, lock, locked, state_keys, workspace, search, http, receipt, trace, ask, elicitation, console, audit, log, limits`},
+		{"misspelt key", "http:\n  adr: x\n", `:2: unknown key "http.adr"; did you mean http.addr?`},
+		{"misspelt top key", "plugin: {}\n", `:1: unknown key "plugin"; did you mean plugins?`},
+		{"misspelt plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; did you mean source?`},
+		{"key of another case", "Locked: true\n", `:1: unknown key "Locked"; did you mean locked?`},
+		{"unknown key", "http:\n  certificate: x\n", `:2: unknown key "http.certificate"; known are http.addr, http.path`},
+		{"unknown top key", "tools: {}\n", `:1: unknown key "tools"; known are plugins, max_grants, dir, state, lock, locked, state_keys, workspace, search, http, receipt, trace, ask, elicitation, console, audit, log, limits`},
 		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
 		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},
@@ -103,6 +107,9 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"tag", "dir: !!binary aGk=\n", ":1: tags are not read here; remove !!binary"},
 		{"merge", "<<: {}\n", ":1: a key must be plain text"},
 		{"tab", "http:\n\taddr: x\n", ":2: a tab begins this line: YAML wants blanks"},
+		{"value of a list", "dir: [a]\n", ":1: dir: want one value"},
+		{"syntax", "\ndir: a: b\n", ":2: mapping values are not allowed in this context"},
+		{"text behind the end", "dir: a\n...\n]\n", ":3: did not find expected <document start>"},
 		{"two documents", "dir: a\n---\ndir: b\n", ": holds more than one document"},
 		{"a list", "- a\n", ":1: want keys and values at the top level"},
 		{"bad size", "limits:\n  memory: lots\n", `:2: limits.memory: "lots" is not a size: write such as 64KiB`},
@@ -110,7 +117,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"bad bool", "http: {no_token: yes}\n", `:1: http.no_token: "yes" is neither true nor false`},
 		{"plugin name", "plugins:\n  a-b: {}\n", `:2: "a-b" cannot be a plugin's name; use letters, digits and single underscores between them`},
 		{"reserved", "plugins:\n  sallyport: {}\n", `:2: "sallyport" cannot be a plugin's name; use letters, digits and single underscores between them`},
-		{"plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants`},
+		{"plugin key", "plugins:\n  a:\n    allowed_hosts: x\n", `:3: unknown key "allowed_hosts" in plugin a; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants`},
 		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1MiB, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, task, output, concurrency`},
 		{"state", "plugins:\n  a: {state: forever}\n", `:2: a.state: "forever" is none of call, fresh, session, plugin`},
 		{"clock", "plugins:\n  a: {clock: slow}\n", `:2: a.clock: "slow" is none of real, frozen`},

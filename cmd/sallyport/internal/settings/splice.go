@@ -7,46 +7,45 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
 // spliced inserts a line behind the last one of a plugin's grants, with the keys that lead there if they are missing:
 // as separate lines, or between existing braces. It returns false if the file's form has no place for it.
-func spliced(data []byte, root *yaml.Node, plugin, line string) ([]byte, bool) {
+func spliced(data []byte, root *strictyaml.Node, plugin, line string) ([]byte, bool) {
 	t := &yamlText{lines: bytes.SplitAfter(data, []byte("\n"))}
 	t.order(root)
 	at, margin := root, 0 // of the keys of at
 	path := []string{"plugins", plugin, "grants"}
 	for i, name := range path {
-		if at == nil || len(at.Content) == 0 {
+		if at == nil || empty(at) {
 			return t.insert(len(t.lines), margin, block(path[i:], line)), at == nil
 		}
-		if at.Kind != yaml.MappingNode {
+		if at.Kind != strictyaml.Mapping {
 			return nil, false
 		}
-		key, value := entry(at, name)
-		if at.Style&yaml.FlowStyle != 0 {
+		key, value := at.Member(name)
+		if at.Flow {
 			if key == nil {
 				return t.join(at, braced(path[i:], line))
 			}
 			at = value
 			continue
 		}
-		margin = at.Content[0].Column - 1
+		margin = at.Members[0].Key.Column - 1
 		switch {
 		case key == nil:
 			return t.insert(t.end(at), margin, block(path[i:], line)), true
-		case isNull(value) || t.blank(value):
+		case value.Kind == strictyaml.Null || t.blank(value):
 			return t.insert(key.Line, margin+2, block(path[i+1:], line)), true
 		}
 		at = value
 	}
 	switch {
-	case at.Kind != yaml.SequenceNode:
+	case at.Kind != strictyaml.Sequence:
 		return nil, false
-	case at.Style&yaml.FlowStyle != 0:
+	case at.Flow:
 		return t.join(at, braced(nil, line))
 	}
 	return t.insert(t.end(at), at.Column-1, block(nil, line)), true
@@ -74,37 +73,43 @@ func braced(keys []string, line string) string {
 	return text
 }
 
-func entry(n *yaml.Node, name string) (key, value *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i], n.Content[i+1]
-		}
-	}
-	return nil, nil
-}
+// empty reports whether a node has no nodes below it.
+func empty(n *strictyaml.Node) bool { return len(n.Items)+len(n.Members) == 0 }
 
 // yamlText is a file as lines, and its nodes in document order.
 type yamlText struct {
 	lines [][]byte
-	nodes []*yaml.Node
+	nodes []*strictyaml.Node
 }
 
-func (t *yamlText) order(n *yaml.Node) {
+func (t *yamlText) order(n *strictyaml.Node) {
 	if n == nil {
 		return
 	}
 	t.nodes = append(t.nodes, n)
-	for _, c := range n.Content {
-		t.order(c)
+	for _, item := range n.Items {
+		t.order(item)
+	}
+	for _, m := range n.Members {
+		t.order(m.Key)
+		t.order(m.Value)
 	}
 }
 
-// end returns the number of lines up to the end of a node, without the blank lines and comments behind it.
-func (t *yamlText) end(n *yaml.Node) int {
-	last := n
-	for len(last.Content) > 0 {
-		last = last.Content[len(last.Content)-1]
+// lastOf returns the last node of n in document order.
+func lastOf(n *strictyaml.Node) *strictyaml.Node {
+	switch {
+	case len(n.Items) > 0:
+		return lastOf(n.Items[len(n.Items)-1])
+	case len(n.Members) > 0:
+		return lastOf(n.Members[len(n.Members)-1].Value)
 	}
+	return n
+}
+
+// end returns the number of lines up to the end of a node, without the blank lines and comments behind it.
+func (t *yamlText) end(n *strictyaml.Node) int {
+	last := lastOf(n)
 	end := len(t.lines)
 	if i := slices.Index(t.nodes, last); i+1 < len(t.nodes) {
 		end = t.nodes[i+1].Line - 1
@@ -136,7 +141,7 @@ func (t *yamlText) insert(n, margin int, lines []string) []byte {
 }
 
 // offset returns the byte offset of a node in the whole text.
-func (t *yamlText) offset(n *yaml.Node) int {
+func (t *yamlText) offset(n *strictyaml.Node) int {
 	line, within := t.lines[n.Line-1], 0
 	for range n.Column - 1 { // columns count characters
 		_, size := utf8.DecodeRune(line[within:])
@@ -147,8 +152,8 @@ func (t *yamlText) offset(n *yaml.Node) int {
 
 // blank replaces an empty flow list or map by blanks if at most a comment follows on its line, so that the comment
 // keeps its column. It returns false for other nodes.
-func (t *yamlText) blank(n *yaml.Node) bool {
-	if n.Style&yaml.FlowStyle == 0 || len(n.Content) > 0 {
+func (t *yamlText) blank(n *strictyaml.Node) bool {
+	if !n.Flow || !empty(n) {
 		return false
 	}
 	whole := bytes.Join(t.lines, nil)
@@ -169,7 +174,7 @@ func (t *yamlText) blank(n *yaml.Node) bool {
 }
 
 // join adds an item behind the last one of a flow list or map.
-func (t *yamlText) join(n *yaml.Node, item string) ([]byte, bool) {
+func (t *yamlText) join(n *strictyaml.Node, item string) ([]byte, bool) {
 	whole := bytes.Join(t.lines, nil)
 	from := t.offset(n)
 	end, last := closing(whole[from:])
