@@ -35,6 +35,7 @@ const (
 // schemas derives the schema of one type and its components.
 type schemas struct {
 	use     Use
+	root    reflect.Type   // the struct that is the whole schema, or nil
 	open    []reflect.Type // structs in progress, outermost first
 	defs    jsontext.Object
 	defined []reflect.Type // recursive structs, described in $defs
@@ -47,7 +48,7 @@ func Of(t reflect.Type, use Use) json.RawMessage {
 	var o jsontext.Object
 	switch {
 	case t.Kind() == reflect.Struct && !isLeaf(t):
-		b.open = append(b.open, t)
+		b.root, b.open = t, append(b.open, t)
 		b.structure(&o, t)
 	default:
 		o.Text("type", "object")
@@ -170,7 +171,7 @@ func (b *schemas) list(o *jsontext.Object, t reflect.Type) {
 
 // nested describes a struct within another: inline, or by reference if it is recursive.
 func (b *schemas) nested(o *jsontext.Object, t reflect.Type) {
-	if t == b.open[0] {
+	if t == b.root {
 		o.Text("$ref", "#")
 		return
 	}

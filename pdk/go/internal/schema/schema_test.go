@@ -108,6 +108,19 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// A map of structs is its own root, also if the structs are recursive.
+func TestOf_mapOfStructs(t *testing.T) {
+	for typ, want := range map[reflect.Type]string{
+		reflect.TypeFor[map[string]inner](): `{"type":"object","additionalProperties":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}`,
+		reflect.TypeFor[map[string]node](): `{"type":"object","additionalProperties":{"$ref":"#/$defs/node"},"$defs":{"node":{"type":"object","properties":` +
+			`{"name":{"type":"string"},"children":{"anyOf":[{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}},{"type":"null"}]}},"required":["name"]}}}`,
+	} {
+		if got := string(Of(typ, Output)); got != want {
+			t.Errorf("%v: got %s\nwant %s", typ, got, want)
+		}
+	}
+}
+
 func TestOf_openObjects(t *testing.T) {
 	if got := string(Of(reflect.TypeFor[inner](), Form)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
 		t.Error(got)
