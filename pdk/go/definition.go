@@ -51,6 +51,9 @@ type definition struct {
 	serve       func(c *Call) ([]byte, error)
 	template    *uritemplate.Template
 	completions map[string]CompletionFunc
+
+	warmEncoder func()            // warmEncoder of the result; nil for a prompt
+	examples    []json.RawMessage // arguments of WarmWith
 }
 
 // Icon is an image that clients may show.

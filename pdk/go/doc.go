@@ -57,6 +57,9 @@
 // variables. Go's math/rand is seeded once during initialization and therefore repeats in every call. Use [Random] or
 // rand.New([RandomSource]{}) instead.
 //
+// What code does on first use, it does in every call. [WarmWith] and [Warm] do it once, before the host takes the state
+// that calls begin with.
+//
 // A panic in a handler is not recovered: it prints its stack to standard error, which the host logs, and ends the
 // instance. The client receives an error, and the next call gets a new instance.
 //

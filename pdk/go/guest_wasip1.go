@@ -66,6 +66,14 @@ func mcpHandle(size uint32) uint32 {
 	return 0
 }
 
+//go:wasmexport mcp_warm
+func mcpWarm() uint32 {
+	if served != nil {
+		served.WarmUp()
+	}
+	return 0
+}
+
 func readRandom(p []byte) error {
 	if len(p) == 0 {
 		return nil

@@ -17,6 +17,7 @@ type Plugin struct {
 	resources []*definition
 	templates []*definition
 	prompts   []*definition
+	warmUps   []func()
 }
 
 // Item is a component of a plugin: a [Tool], [Resource], [Template], [Prompt], [Want], [Description] or [State].

@@ -13,6 +13,7 @@ type Vars = uritemplate.Vars
 // [NotFound], and also fs.ErrNotExist, report that the resource does not exist.
 func Resource[R any](uri, name, description string, f func(c *Call) (R, error), options ...Option) Item {
 	d := newResource(kindResource, uri, name, description)
+	d.warmEncoder = warmEncoder[R]
 	d.serve = func(c *Call) ([]byte, error) {
 		r, err := f(c)
 		if err != nil {
@@ -29,6 +30,7 @@ func Resource[R any](uri, name, description string, f func(c *Call) (R, error), 
 // An exact resource takes precedence over a template, and an earlier template over a later one.
 func Template[R any](uriTemplate, name, description string, f func(c *Call, v Vars) (R, error), options ...Option) Item {
 	d := newResource(kindTemplate, uriTemplate, name, description)
+	d.warmEncoder = warmEncoder[R]
 	d.template = uritemplate.Must(uriTemplate)
 	d.serve = func(c *Call) ([]byte, error) {
 		v, _ := d.template.Match(c.params.URI)

@@ -49,7 +49,7 @@ func Tool[A, R any](name, description string, f func(c *Call, args A) (R, error)
 	in, out := reflect.TypeFor[A](), reflect.TypeFor[R]()
 	decoder := arguments.Of(in)
 	mustTakeObject(name, in, decoder)
-	return newTool(name, description, in, out, func(c *Call) ([]byte, error) {
+	return newTool(name, description, in, out, warmEncoder[R], func(c *Call) ([]byte, error) {
 		var a A
 		if err := decoder.Decode(c.params.Arguments, &a); err != nil {
 			return errorResult(err)
@@ -79,9 +79,9 @@ func RawTool(name, description, schema string, f func(c *Call, args json.RawMess
 	}, append([]Option{InputSchema(schema)}, options...)...)
 }
 
-func newTool(name, description string, in, out reflect.Type, serve func(*Call) ([]byte, error), options []Option) Item {
+func newTool(name, description string, in, out reflect.Type, warm func(), serve func(*Call) ([]byte, error), options []Option) Item {
 	d := &definition{
-		kind: kindTool, key: name, name: name, description: description, serve: serve,
+		kind: kindTool, key: name, name: name, description: description, serve: serve, warmEncoder: warm,
 		input: schema.Of(in, schema.Input),
 	}
 	if isStructured(out) {
