@@ -3,7 +3,6 @@ package hostfuncs
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -12,15 +11,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
-
-// Asker is implemented by a Client that accepts questions while the call runs.
-type Asker interface {
-	// Ask sends the questions to the client as one round and waits for the answers, equal in number and order. An
-	// answer's Err is a *runtime.AskError: the client does not support the question, or refused it. A returned error
-	// concerns the whole round and ends the call. The questions are checked and name the plugin. Ask runs on the
-	// guest's goroutine, one round at a time.
-	Ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error)
-}
 
 var _ runtime.Rounds = (*Gate)(nil)
 
@@ -43,8 +33,8 @@ func questions() map[string]question {
 
 // asked serves a single question outside a round.
 func asked(name string) method {
-	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-		a := g.askClient(ctx, []runtime.Question{{Method: name, Params: params}})[0]
+	return func(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+		a := askClient(ctx, g, []runtime.Question{{Method: name, Params: params}})[0]
 		return a.Result, a.Err
 	}
 }
@@ -52,8 +42,8 @@ func asked(name string) method {
 // AskRound performs a round. All other requests run first, in order, then the questions to the client are sent
 // together. The round stops at the first request that ends the call, and later requests are not performed.
 func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
-	if g.ended != nil {
-		return refuseAll(len(round), g.ended)
+	if g.life.ended != nil {
+		return refuseAll(len(round), g.life.ended)
 	}
 	answers := make([]runtime.Answer, len(round))
 	var together []runtime.Question
@@ -63,33 +53,35 @@ func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime
 			together, places = append(together, q), append(places, i)
 			continue
 		}
-		if answers[i].Result, answers[i].Err = g.Ask(ctx, q.Method, q.Params, s); g.ended != nil {
-			return refuseAll(len(round), g.ended)
+		if answers[i].Result, answers[i].Err = g.Ask(ctx, q.Method, q.Params, s); g.life.ended != nil {
+			return refuseAll(len(round), g.life.ended)
 		}
 	}
 	if len(together) > 0 {
-		for i, a := range g.askClient(ctx, together) {
+		for i, a := range askClient(ctx, g, together) {
 			answers[places[i]] = a
-			g.noteEnd(a.Err)
+			g.life.noteEnd(a.Err)
 		}
 	}
 	return answers
 }
 
 // askClient checks each question against the grants, sends the allowed ones to the client, and checks the answers.
-func (g *Gate) askClient(ctx context.Context, round []runtime.Question) []runtime.Answer {
+func askClient(ctx context.Context, g *Gate, round []runtime.Question) []runtime.Answer {
 	answers := make([]runtime.Answer, len(round))
 	var send []runtime.Question
 	var places []int
 	for i, q := range round {
-		prepared, err := g.prepare(ctx, q)
+		prepared, err := prepare(ctx, g, q)
 		if err != nil {
 			answers[i].Err = asAskError(err)
 			continue
 		}
 		send, places = append(send, prepared), append(places, i)
 	}
-	for i, a := range g.journaledRound(ctx, send, g.askSomebody) {
+	for i, a := range g.replay.round(ctx, send, func(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
+		return askSomebody(ctx, g, round)
+	}) {
 		if a.Err == nil {
 			a.Result, a.Err = g.policy.host.questions[send[i].Method].accept(send[i].Params, a.Result)
 		}
@@ -99,7 +91,7 @@ func (g *Gate) askClient(ctx context.Context, round []runtime.Question) []runtim
 }
 
 // prepare checks one question against the policy.
-func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Question, error) {
+func prepare(ctx context.Context, g *Gate, q runtime.Question) (runtime.Question, error) {
 	params, e, err := g.policy.host.questions[q.Method].prepare(g, q.Params)
 	if err == nil {
 		err = g.pass(ctx, e)
@@ -108,43 +100,8 @@ func (g *Gate) prepare(ctx context.Context, q runtime.Question) (runtime.Questio
 	return q, err
 }
 
-// ask sends a round to the client. The error ends the call.
-func (g *Gate) ask(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	c, ok := g.call.Client.(Asker)
-	if !ok {
-		return refuseAll(len(round), askErrorf(runtime.KindUnsupported, "this call cannot ask questions")), nil
-	}
-	answers, err := c.Ask(ctx, round)
-	switch {
-	case err == nil && len(answers) != len(round):
-		return nil, errors.New("the client's answers are not as many as the questions")
-	case err != nil && over(ctx) != nil:
-		return refuseAll(len(round), over(ctx)), nil
-	}
-	return answers, err
-}
-
 func refuseAll(n int, err error) []runtime.Answer {
 	return slices.Repeat([]runtime.Answer{{Err: err}}, n)
-}
-
-// unasked is a client that receives a call's messages but no questions.
-type unasked struct{ Client }
-
-// Denied forwards a denial.
-func (u unasked) Denied(e *runtime.AskError) {
-	if l, ok := u.Client.(DenialListener); ok {
-		l.Denied(e)
-	}
-}
-
-// innerClient returns the client for nested calls. With a journal, a question ends the call, which is replayed with
-// the answer. Nested calls then cannot ask, because the journal holds only their outcome, not their steps.
-func (g *Gate) innerClient() Client {
-	if g.call.Journal == nil || g.call.Client == nil {
-		return g.call.Client
-	}
-	return unasked{g.call.Client}
 }
 
 // roundFamily joins the methods of a round, for the journal.
@@ -162,7 +119,7 @@ const maxQuestion = 256 << 10
 // questionParams parses the params of a question, which may be absent, and returns the given members without
 // invisible characters. Other members are removed, because a client that answers automatically could act on them:
 // _meta and task are between host and client.
-func (g *Gate) questionParams(params json.RawMessage, members ...string) (jsonraw.Object, error) {
+func questionParams(g *Gate, params json.RawMessage, members ...string) (jsonraw.Object, error) {
 	if len(params) > maxQuestion {
 		return nil, askErrorf(runtime.KindLimit, "a question is longer than %d bytes", maxQuestion)
 	}
@@ -187,7 +144,7 @@ func (g *Gate) questionParams(params json.RawMessage, members ...string) (jsonra
 
 // prepareRoots prepares roots/list, which has no params.
 func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	_, err := g.questionParams(params)
+	_, err := questionParams(g, params)
 	return json.RawMessage("{}"), effect{family: "roots", act: "list the client's roots", decide: (*grant.Set).Roots}, err
 }
 

@@ -27,7 +27,7 @@ const (
 
 // prepareElicitation prepares elicitation/create {mode?, message, requestedSchema | url}.
 func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	o, err := g.questionParams(params, "mode", "message", "requestedSchema", "url")
+	o, err := questionParams(g, params, "mode", "message", "requestedSchema", "url")
 	if err != nil {
 		return nil, effect{}, err
 	}
@@ -45,7 +45,7 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 	switch {
 	case named && mode == "url":
 		o.Delete("requestedSchema")
-		e, err = g.prepareURL(o)
+		e, err = prepareURL(&g.rules, o)
 	case named && mode != "form":
 		err = askErrorf(runtime.KindInvalid, "the mode of an elicitation is form or url")
 	default:
@@ -53,16 +53,16 @@ func prepareElicitation(g *Gate, params json.RawMessage) (json.RawMessage, effec
 		o.Delete("url")
 		e = effect{family: "elicitation", act: "ask the client's user", decide: func(s *grant.Set) grant.Decision { return s.Elicit(nil) }}
 		if err = checkForm(message, o.Get("requestedSchema")); err == nil {
-			o.Set("requestedSchema", g.mark(o.Get("requestedSchema")))
+			o.Set("requestedSchema", author(g.policy.plugin.Name).mark(o.Get("requestedSchema")))
 		}
 	}
 	o.Set("mode", jsonraw.AppendString(nil, mode))
-	o.Set("message", jsonraw.AppendString(nil, g.speaks(inert(message), collapsed)))
+	o.Set("message", jsonraw.AppendString(nil, author(g.policy.plugin.Name).asks(inert(message), collapsed)))
 	return o.Append(nil), e, err
 }
 
 // prepareURL checks the URL that the user is to open.
-func (g *Gate) prepareURL(o jsonraw.Object) (effect, error) {
+func prepareURL(r *rules, o jsonraw.Object) (effect, error) {
 	text, ok := jsonraw.String(o.Get("url"))
 	if !ok {
 		return effect{}, askErrorf(runtime.KindInvalid, "an elicitation of mode url needs a url")
@@ -72,27 +72,27 @@ func (g *Gate) prepareURL(o jsonraw.Object) (effect, error) {
 		return effect{}, err
 	}
 	o.Set("url", jsonraw.AppendString(nil, u.String())) // canonical, as checked: no client can read it differently
-	return g.sendTo(u), nil
+	return sendingTo(r, u), nil
 }
 
-// sendTo is the effect of sending the user to a canonical URL. The address classes of fetches apply: a browser in the
+// sendingTo is the effect of sending the user to a canonical URL. The address classes of fetches apply: a browser in the
 // operator's network can reach hosts that are denied to the plugin.
-func (g *Gate) sendTo(u *url.URL) effect {
+func sendingTo(r *rules, u *url.URL) effect {
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
 		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
-		inside: func() bool { return g.policy.net.ForeseeShown(u.Hostname(), egress.Reach{}) != nil },
+		inside: func() bool { return r.policy.net.ForeseeShown(u.Hostname(), egress.Reach{}) != nil },
 		reach: func(d grant.Decision) *refusal {
 			var address *egress.AddressError
-			if !errors.As(g.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
+			if !errors.As(r.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
 				return nil
 			}
-			no := &refusal{reason: g.notReached(address, d)}
-			switch own := g.policy.net.ClassOf(u.Hostname()); {
+			no := &refusal{reason: notReached(r.policy.net, address, d)}
+			switch own := r.policy.net.ClassOf(u.Hostname()); {
 			case own == egress.Private || own == egress.Loopback:
-				no.line = g.grants.Limits().Elicit(u).Suggest
+				no.line = r.grants.Limits().Elicit(u).Suggest
 			case address.Class == egress.Private:
-				no.line = g.grants.Limits().SuggestPrivatePage(u)
+				no.line = r.grants.Limits().SuggestPrivatePage(u)
 			}
 			return no
 		},

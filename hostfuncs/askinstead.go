@@ -16,15 +16,15 @@ const answerTime = time.Minute
 
 // askSomebody sends a plugin's round to the client. Elicitations that the client does not support go to the operator,
 // if configured. The questions have been checked, and name the plugin.
-func (g *Gate) askSomebody(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	answers, err := g.ask(ctx, round)
+func askSomebody(ctx context.Context, g *Gate, round []runtime.Question) ([]runtime.Answer, error) {
+	answers, err := g.session.ask(ctx, round)
 	if err != nil {
 		return nil, err
 	}
 	for i, q := range round {
 		var ask *runtime.AskError
-		if errors.As(answers[i].Err, &ask) && ask.Requires != nil && g.mayAskInstead(q) {
-			if answers[i], err = g.askDesk(ctx, q, answers[i]); err != nil {
+		if errors.As(answers[i].Err, &ask) && ask.Requires != nil && g.session.mayAskInstead(q) {
+			if answers[i], err = askDesk(ctx, g, q, answers[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -35,17 +35,17 @@ func (g *Gate) askSomebody(ctx context.Context, round []runtime.Question) ([]run
 // mayAskInstead reports whether a question may go to the operator. URLs do so only for local callers, since the
 // user's actions there must be in the caller's name. Anonymous callers are excluded: they could receive each other's
 // answers.
-func (g *Gate) mayAskInstead(q runtime.Question) bool {
-	if g.policy.host.forms == nil || q.Method != "elicitation/create" || g.call.Principal == "anonymous" {
+func (s *session) mayAskInstead(q runtime.Question) bool {
+	if s.host.forms == nil || q.Method != "elicitation/create" || s.call.Principal == anonymous {
 		return false
 	}
-	return jsonraw.Get(q.Params, "url") == nil || isLocal(g.call.Principal)
+	return jsonraw.Get(q.Params, "url") == nil || s.local()
 }
 
 // askDesk answers one question with a stored answer, or waits for a new one if the call may wait. Otherwise it
 // returns a denial stating that the operator was asked. If the operator cannot be asked, it returns the client's own
 // answer. An error means that the call is over and must not be journaled.
-func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
+func askDesk(ctx context.Context, g *Gate, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
 	desk := g.policy.host.forms
 	f := elicit.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
 	if answer, ok := desk.Take(ctx, f); ok {
@@ -58,11 +58,11 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 	if !desk.Waits() || g.call.Chain.Depth() > 0 {
 		return runtime.Answer{Err: g.deny(effect{family: "elicitation", act: "ask the client's user"}, &refusal{
 			reason: "the client takes no questions, so the operator has been asked: repeat the call after the answer",
-			hint:   g.answerCommand(f),
+			hint:   g.session.answerCommand(f),
 			later:  answerTime,
 		})}, nil
 	}
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's answer: %s", f.Plugin, g.answerCommand(f)))
+	g.session.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's answer: %s", f.Plugin, g.session.answerCommand(f)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	answer := desk.Wait(wait, f)
@@ -70,17 +70,9 @@ func (g *Gate) askDesk(ctx context.Context, q runtime.Question, client runtime.A
 }
 
 // answerCommand returns the command line that answers a form; see command.
-func (g *Gate) answerCommand(f elicit.Form) string {
-	if isLocal(g.call.Principal) {
-		return g.policy.host.forms.Command(f)
+func (s *session) answerCommand(f elicit.Form) string {
+	if s.local() {
+		return s.host.forms.Command(f)
 	}
 	return "sallyport answer " + f.ID
-}
-
-// notice tells the client why the call waits.
-func (g *Gate) notice(ctx context.Context, text string) {
-	if g.call.Client != nil {
-		params := append(jsonraw.AppendString([]byte(`{"level":"notice","logger":"sallyport","data":`), text), '}')
-		g.call.Client.Message(ctx, params)
-	}
 }

@@ -11,15 +11,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// sampled counts a call's use of the client's model.
-type sampled struct {
-	calls, tokens int
-}
-
 // prepareSampling prepares sampling/createMessage {messages, maxTokens, …}. The grant limits the requests of one
 // call, and the sum of their maxTokens.
 func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
-	o, err := g.questionParams(params, "messages", "maxTokens", "systemPrompt", "modelPreferences", "includeContext",
+	o, err := questionParams(g, params, "messages", "maxTokens", "systemPrompt", "modelPreferences", "includeContext",
 		"temperature", "stopSequences", "metadata", "tools", "toolChoice")
 	if err != nil {
 		return nil, effect{}, err
@@ -34,29 +29,13 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 		return nil, effect{}, askErrorf(runtime.KindInvalid, "maxTokens is a whole number above zero")
 	}
 	if prompt, ok := jsonraw.String(o.Get("systemPrompt")); ok {
-		o.Set("systemPrompt", jsonraw.AppendString(nil, g.speaks(prompt, asWritten)))
+		o.Set("systemPrompt", jsonraw.AppendString(nil, author(g.policy.plugin.Name).asks(prompt, asWritten)))
 	}
 	o.Set("_meta", jsonraw.Object{{Key: "dev.sallyport/plugin", Value: jsonraw.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
 	return o.Append(nil), effect{
 		family: "sampling", act: "ask the client's model", decide: (*grant.Set).Sampling,
-		do: func(_ context.Context, d grant.Decision) error { return g.useModel(d, int(tokens)) },
+		do: func(_ context.Context, d grant.Decision) error { return g.session.model.spend(d, int(tokens)) },
 	}, nil
-}
-
-// useModel counts one request against the grant's limits.
-func (g *Gate) useModel(d grant.Decision, tokens int) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case g.sampled.calls >= d.Calls:
-		return askErrorf(runtime.KindLimit, "the call has asked the client's model %d times, which is all that is granted", d.Calls)
-	case tokens > d.Tokens-g.sampled.tokens:
-		return askErrorf(runtime.KindLimit, "%d tokens are more than the %d that the call may still use of the client's model",
-			tokens, d.Tokens-g.sampled.tokens)
-	}
-	g.sampled.calls++
-	g.sampled.tokens += tokens
-	return nil
 }
 
 // acceptSampling requires {role, content, model}; content is one block or a list.

@@ -14,9 +14,9 @@ type Releaser interface {
 	Release()
 }
 
-// release serves client/release: a long call releases its client's connection. It does nothing if the client cannot
+// releaseClient serves client/release: a long call releases its client's connection. It does nothing if the client cannot
 // return for the answer. Every plugin may use it.
-func (g *Gate) release(ctx context.Context, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+func releaseClient(ctx context.Context, g *Gate, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	err := g.pass(ctx, effect{family: "client", act: "give the connection back",
 		do: func(context.Context, grant.Decision) error {
 			if r, ok := g.call.Client.(Releaser); ok {

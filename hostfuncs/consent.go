@@ -54,13 +54,19 @@ const (
 	maxAsked = 20
 )
 
-// consents is the consent state of one call. Only the guest's goroutine uses it.
+// consents are the operator's answers about the effects of one call. Only the guest's goroutine uses it.
 type consents struct {
+	rules   *rules
+	session *session
+	replay  *replay
+	caller  confirmations
+	opening bool // an open of a file is under way, and waits for the answer to its question
+	grown   bool // an answer to a question during an open was yes
+
 	asked int
 	line  string            // line of the last answer found
 	taken *store.Grant      // one-time grant taken by the current effect; nil for none
 	wants map[string]bool   // wants asked about in this call, by line
-	said  map[string]bool   // the caller's answers, by fingerprint of the effect
 	stood []string          // IDs of the answers added to the grants
 	once  map[string]string // one-time fs grants: line to ID; empty ID if another call took it
 }
@@ -82,55 +88,55 @@ func (p *Policy) consults() bool {
 }
 
 // consultNow is consult without the journal.
-func (g *Gate) consultNow(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
+func (c *consents) consultNow(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
 	if r.final || !open {
 		return d, r
 	}
-	if a, ok := g.answered(ctx, e, true); ok {
+	if a, ok := c.answered(ctx, e, true); ok {
 		return a, nil
 	}
-	if a, no, known := g.confirmed(ctx, e, d); known {
+	if a, no, known := c.caller.confirmed(ctx, e, d); known {
 		return a, no
 	}
-	if !g.policy.consults() {
+	if !c.rules.policy.consults() {
 		return d, r
 	}
-	q, why, ok := g.question(e, d)
+	q, why, ok := c.question(e, d)
 	if !ok {
 		return d, r.because(why)
 	}
-	kept, verdict := g.policy.host.operator.Ask(ctx, q)
-	if verdict == consent.Asked && g.mayWait(e) {
-		if verdict = g.wait(ctx, e, kept); verdict == consent.Allowed {
-			if g.kind(e).standing {
-				return g.stoodFor(ctx, e, r)
+	kept, verdict := c.rules.policy.host.operator.Ask(ctx, q)
+	if verdict == consent.Asked && c.mayWait(e) {
+		if verdict = c.wait(ctx, e, kept); verdict == consent.Allowed {
+			if c.rules.kind(e).standing {
+				return c.stoodFor(ctx, e, r)
 			}
-			a, ok := g.answered(ctx, e, true)
+			a, ok := c.answered(ctx, e, true)
 			if ok {
 				return a, nil
 			}
 			return d, r // for another body, or taken by another call
 		}
 	}
-	return d, g.standing(e, r, kept, verdict)
+	return d, c.standing(e, r, kept, verdict)
 }
 
 // standing returns the denial for the state of the effect's question, with the command to type.
-func (g *Gate) standing(e effect, r *refusal, q store.Question, v consent.Verdict) *refusal {
+func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Verdict) *refusal {
 	orLine := ", or the line " + q.Line
 	if e.veiled() {
 		orLine = ""
 	}
 	switch v {
 	case consent.Refused:
-		return &refusal{reason: "the operator said no", hint: g.command("revoke", q.ID) + ", which takes that back"}
+		return &refusal{reason: "the operator said no", hint: c.session.command("revoke", q.ID) + ", which takes that back"}
 	case consent.Asked:
 		asked := "; the operator has been asked"
 		if q.Want != "" && q.Want != q.Line {
 			asked += ", and may allow with --want --always all of " + printable(q.Want)
 		}
-		return &refusal{reason: r.reason + asked, hint: g.command("allow", q.ID) + orLine}
+		return &refusal{reason: r.reason + asked, hint: c.session.command("allow", q.ID) + orLine}
 	case consent.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
 	case consent.Full:
@@ -138,7 +144,7 @@ func (g *Gate) standing(e effect, r *refusal, q store.Question, v consent.Verdic
 	default:
 		return r
 	}
-	r.hint = g.command("pending") + " and " + g.command("grants") + " list them" + orLine
+	r.hint = c.session.command("pending") + " and " + c.session.command("grants") + " list them" + orLine
 	return r
 }
 
@@ -152,67 +158,55 @@ func (r *refusal) because(why string) *refusal {
 
 // answered applies the operator's answers to an effect, except one on a file: answers about files are added to the
 // grants of a call. With take, a one-time answer is used up.
-func (g *Gate) answered(ctx context.Context, e effect, take bool) (grant.Decision, bool) {
-	if g.kind(e).standing || !g.policy.consults() {
+func (c *consents) answered(ctx context.Context, e effect, take bool) (grant.Decision, bool) {
+	if c.rules.kind(e).standing || !c.rules.policy.consults() {
 		return grant.Decision{}, false
 	}
-	for _, a := range g.policy.answers(ctx, g.call.Principal) {
-		d := e.decide(g.grants.With(g.policy.lines(a.Line, g.call)...))
-		if !d.Allowed || a.Once && (a.Binding != fingerprint(e) || take && !g.policy.host.operator.Take(ctx, a.ID)) {
+	for _, a := range c.found(ctx) {
+		d := e.decide(c.rules.grants.With(c.rules.lines(a.Line)...))
+		if !d.Allowed || a.Once && (a.Binding != fingerprint(e) || take && !c.rules.policy.host.operator.Take(ctx, a.ID)) {
 			continue
 		}
 		if e.inside != nil {
 			d.Named = d.Named && e.inside()
 		}
-		g.consents.line = a.Line
+		c.line = a.Line
 		if a.Once && take {
-			g.consents.taken = &a
+			c.taken = &a
 		}
 		return d, true
 	}
 	return grant.Decision{}, false
 }
 
-func (p *Policy) answers(ctx context.Context, principal string) []store.Grant {
-	return p.host.operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, principal)
-}
-
-// lines returns the grants of an answer, bound to a call: those of the matching want, or one plain line.
-func (p *Policy) lines(line string, c Call) []grant.Grant {
-	for _, w := range p.wants {
-		if w.line() == line {
-			return p.bound(w.Grants, c).Grants()
-		}
-	}
-	g, err := grant.ParseLine(line)
-	if err != nil {
-		return nil
-	}
-	return p.bound(grant.NewSet(p.at(g)...), c).Grants()
+// found returns the operator's answers for the plugin and the caller.
+func (c *consents) found(ctx context.Context) []store.Grant {
+	p := c.rules.policy
+	return p.host.operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, c.session.call.Principal)
 }
 
 // stoodFor decides about a file again after its question was answered while the call waited.
-func (g *Gate) stoodFor(ctx context.Context, e effect, r *refusal) (grant.Decision, *refusal) {
-	g.stand()
-	d := e.decide(g.grants)
+func (c *consents) stoodFor(ctx context.Context, e effect, r *refusal) (grant.Decision, *refusal) {
+	c.stand()
+	d := e.decide(c.rules.grants)
 	if !d.Allowed {
 		return d, r // revoked, or taken by another call
 	}
-	g.probes.grown = true
-	return d, g.spend(ctx, d)
+	c.grown = true
+	return d, c.spend(ctx, d)
 }
 
 // stand adds the operator's answers about files to the grants of a call: before the first access, and after waiting
 // for an answer.
-func (g *Gate) stand() {
-	if !g.policy.consults() {
+func (c *consents) stand() {
+	if !c.rules.policy.consults() {
 		return
 	}
-	raw := g.recall("stands", func() []byte {
+	raw := c.replay.recall("stands", func() []byte {
 		var fresh []store.Grant
-		for _, a := range g.policy.answers(g.policy.host.stop, g.call.Principal) {
-			standing := func(line grant.Grant) bool { return g.kindOf(line.Family).standing }
-			if !slices.Contains(g.consents.stood, a.ID) && slices.ContainsFunc(g.policy.lines(a.Line, g.call), standing) {
+		for _, a := range c.found(c.rules.policy.host.stop) {
+			standing := func(line grant.Grant) bool { return c.rules.kindOf(line.Family).standing }
+			if !slices.Contains(c.stood, a.ID) && slices.ContainsFunc(c.rules.lines(a.Line), standing) {
 				fresh = append(fresh, a)
 			}
 		}
@@ -230,19 +224,19 @@ func (g *Gate) stand() {
 		return
 	}
 	for _, a := range fresh {
-		g.standFor(a)
+		c.standFor(a)
 	}
 }
 
 // standFor adds one answer about files.
-func (g *Gate) standFor(a store.Grant) {
-	g.consents.stood = append(g.consents.stood, a.ID)
-	for _, line := range g.policy.lines(a.Line, g.call) {
-		if !g.kindOf(line.Family).standing {
+func (c *consents) standFor(a store.Grant) {
+	c.stood = append(c.stood, a.ID)
+	for _, line := range c.rules.lines(a.Line) {
+		if !c.rules.kindOf(line.Family).standing {
 			continue
 		}
-		if g.grants = g.grants.With(line); a.Once {
-			g.consents.note(line.String(), a.ID)
+		if c.rules.grants = c.rules.grants.With(line); a.Once {
+			c.note(line.String(), a.ID)
 		}
 	}
 }
@@ -255,27 +249,27 @@ func (c *consents) note(line, id string) {
 }
 
 // spend uses up the one-time answer that allows an effect on a file, at its first use in the call.
-func (g *Gate) spend(ctx context.Context, d grant.Decision) *refusal {
-	if len(g.consents.once) == 0 || d.Grant == nil {
+func (c *consents) spend(ctx context.Context, d grant.Decision) *refusal {
+	if len(c.once) == 0 || d.Grant == nil {
 		return nil
 	}
 	line := d.Grant.String()
-	id, once := g.consents.once[line]
+	id, once := c.once[line]
 	switch {
 	case !once:
 		return nil
-	case id != "" && g.takes(ctx, id):
-		delete(g.consents.once, line)
+	case id != "" && c.takes(ctx, id):
+		delete(c.once, line)
 		return nil
 	}
-	g.consents.once[line] = ""
+	c.once[line] = ""
 	return &refusal{reason: "the operator allowed it once, and another call was first", final: true}
 }
 
 // takes uses up a one-time answer about files, once for all runs of the call.
-func (g *Gate) takes(ctx context.Context, id string) bool {
-	return g.recall("takes "+id, func() []byte {
-		if !g.policy.host.operator.Take(ctx, id) {
+func (c *consents) takes(ctx context.Context, id string) bool {
+	return c.replay.recall("takes "+id, func() []byte {
+		if !c.rules.policy.host.operator.Take(ctx, id) {
 			return nil
 		}
 		return []byte{1}
@@ -283,24 +277,31 @@ func (g *Gate) takes(ctx context.Context, id string) bool {
 }
 
 // mayWait reports whether the call can wait for the answer and go on. Nested calls do not wait.
-func (g *Gate) mayWait(e effect) bool {
-	return g.policy.host.operator.Waits() && g.seesAnswers(e) && g.call.Chain.Depth() == 0
+func (c *consents) mayWait(e effect) bool {
+	return c.rules.policy.host.operator.Waits() && c.seesAnswers(e) && c.session.call.Chain.Depth() == 0
 }
 
 // seesAnswers reports whether a new answer takes effect in the running call. For files, it does only during an open:
 // a path reported as absent stays absent for the call.
-func (g *Gate) seesAnswers(e effect) bool {
-	return !g.kind(e).standing || g.probes != nil && g.probes.waiting
+func (c *consents) seesAnswers(e effect) bool {
+	return !c.rules.kind(e).standing || c.opening
 }
 
 // wait pauses the deadline of the call until there is an answer.
-func (g *Gate) wait(ctx context.Context, e effect, q store.Question) consent.Verdict {
+func (c *consents) wait(ctx context.Context, e effect, q store.Question) consent.Verdict {
 	text := q.Effect
 	if e.veiled() {
 		text = e.told
 	}
-	g.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, g.command("allow", q.ID)))
+	c.session.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, c.session.command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
-	return g.policy.host.operator.Wait(wait, q.ID)
+	return c.rules.policy.host.operator.Wait(wait, q.ID)
+}
+
+// giveBack returns a taken one-time answer if its request was never sent; nil is ignored.
+func (c *consents) giveBack(ctx context.Context, taken *store.Grant) {
+	if taken != nil {
+		c.rules.policy.host.operator.Give(context.WithoutCancel(ctx), *taken)
+	}
 }

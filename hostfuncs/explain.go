@@ -1,7 +1,6 @@
 package hostfuncs
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -32,7 +31,7 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	act = strings.TrimSpace(act)
 	var examples []string
 	for _, f := range families() {
-		if x, ok, err := f.explain(g, act); ok || err != nil {
+		if x, ok, err := f.explain(&g.rules, act); ok || err != nil {
 			return x, err
 		}
 		for _, a := range f.acts {
@@ -44,13 +43,13 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 
 // looking decides for a walk to one file, without records.
 type looking struct {
-	*files
+	*paths
 	refused string // last denied path
 }
 
 // Allow reports whether the walk may pass.
 func (l *looking) Allow(op jail.Op, path string) error {
-	if _, refused := l.gate.check(context.Background(), l.effect(op, l.meant(path))); refused != nil {
+	if _, refused := l.rules.check(l.effect(op, l.meant(path))); refused != nil {
 		l.refused = path
 		return refused
 	}
@@ -60,8 +59,8 @@ func (l *looking) Allow(op jail.Op, path string) error {
 // lead resolves a guest path to a host path, through links and /workspace. It returns the denied path if the walk was
 // denied.
 func (l *looking) lead(op jail.Op, path string) (host string, folder bool) {
-	mounts := l.gate.mounts()
-	l.absent = l.gate.absent(mounts)
+	mounts := l.rules.mounts()
+	l.absent = l.rules.absent(mounts)
 	t := jail.New(mounts, l)
 	defer t.Close()
 	at, e := t.Look(jail.GuestPath(path), true, op)
@@ -76,11 +75,11 @@ func (l *looking) lead(op jail.Op, path string) (host string, folder bool) {
 	return l.meant(path), false
 }
 
-func (g *Gate) explain(e effect) Explanation {
+func (r *rules) explain(e effect) Explanation {
 	x := Explanation{Effect: e.act}
-	d, refused := g.check(context.Background(), e)
+	d, refused := r.check(e)
 	if d.Grant != nil {
-		x.Line, x.At = g.policy.wrote(d.Grant), d.Grant.Line
+		x.Line, x.At = r.policy.wrote(d.Grant), d.Grant.Line
 		if filled := d.Grant.String(); filled != x.Line {
 			x.Filled = filled
 		}

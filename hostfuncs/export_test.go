@@ -9,7 +9,7 @@ import (
 // Files returns the tree of the guest of g.
 func (g *Gate) Files() wasi.Tree {
 	var o wasi.Options
-	g.mountFiles(&o)
+	mountFiles(g, &o)
 	return o.Tree
 }
 

@@ -20,7 +20,7 @@ type family struct {
 	// acts are the effects in the words of denials, as examples for an operator.
 	acts []string
 	// explain decides about an effect in the words of a denial; false if the words are those of a different family.
-	explain func(g *Gate, act string) (x Explanation, ok bool, err error)
+	explain func(r *rules, act string) (x Explanation, ok bool, err error)
 	// replayed effects take their outcome from the journal in a later run of the call, without a new decision. Of files
 	// only answers that allow are journaled: denials are decided in each run.
 	replayed bool
@@ -49,11 +49,11 @@ func families() []family {
 		{name: "tools", acts: []string{"call TOOL"}, explain: named("tools", "call ", tools), replayed: true, bindable: true},
 		{name: "sampling", acts: []string{"ask the client's model"}, explain: plain("sampling", (*grant.Set).Sampling, "ask the client's model"), asksClient: true},
 		{name: "elicitation", acts: []string{"ask the client's user", "send the client's user to URL"},
-			explain: either(plain("elicitation", users, "ask the client's user"), (*Gate).explainSending), asksClient: true},
+			explain: either(plain("elicitation", users, "ask the client's user"), (*rules).explainSending), asksClient: true},
 		{name: "roots", acts: []string{"list the client's roots"}, explain: plain("roots", (*grant.Set).Roots, "list the client's roots"), asksClient: true},
-		{name: "fs", acts: []string{"read ~/work/a", "write ~/work/a", "list ~/work"}, explain: (*Gate).explainFile,
+		{name: "fs", acts: []string{"read ~/work/a", "write ~/work/a", "list ~/work"}, explain: (*rules).explainFile,
 			replayed: true, bindable: true, standing: true, paths: true},
-		{name: "net", acts: []string{"GET https://example.com/x"}, explain: (*Gate).explainRequest, replayed: true, bindable: true, confirmable: true},
+		{name: "net", acts: []string{"GET https://example.com/x"}, explain: (*rules).explainRequest, replayed: true, bindable: true, confirmable: true},
 	}
 }
 
@@ -66,45 +66,39 @@ func familyTable() map[string]family {
 	return all
 }
 
-// kind returns the family of an effect.
-func (g *Gate) kind(e effect) family { return g.policy.host.families[e.family] }
-
-// kindOf returns the family of a line.
-func (g *Gate) kindOf(f grant.Family) family { return g.policy.host.families[string(f)] }
-
 // plain explains effects without a target.
-func plain(family string, decide func(*grant.Set) grant.Decision, acts ...string) func(*Gate, string) (Explanation, bool, error) {
-	return func(g *Gate, act string) (Explanation, bool, error) {
+func plain(family string, decide func(*grant.Set) grant.Decision, acts ...string) func(*rules, string) (Explanation, bool, error) {
+	return func(r *rules, act string) (Explanation, bool, error) {
 		if !slices.Contains(acts, act) {
 			return Explanation{}, false, nil
 		}
-		return g.explain(effect{family: family, act: act, decide: decide}), true, nil
+		return r.explain(effect{family: family, act: act, decide: decide}), true, nil
 	}
 }
 
 // named explains effects on a name, which follows the verb.
-func named(family, verb string, decide func(*grant.Set, string) grant.Decision) func(*Gate, string) (Explanation, bool, error) {
-	return func(g *Gate, act string) (Explanation, bool, error) {
+func named(family, verb string, decide func(*grant.Set, string) grant.Decision) func(*rules, string) (Explanation, bool, error) {
+	return func(r *rules, act string) (Explanation, bool, error) {
 		name, ok := strings.CutPrefix(act, verb)
 		if !ok {
 			return Explanation{}, false, nil
 		}
-		return g.explain(effect{family: family, act: act, decide: func(s *grant.Set) grant.Decision { return decide(s, name) }}), true, nil
+		return r.explain(effect{family: family, act: act, decide: func(s *grant.Set) grant.Decision { return decide(s, name) }}), true, nil
 	}
 }
 
 // either tries the first form, then the second.
-func either(first, second func(*Gate, string) (Explanation, bool, error)) func(*Gate, string) (Explanation, bool, error) {
-	return func(g *Gate, act string) (Explanation, bool, error) {
-		if x, ok, err := first(g, act); ok || err != nil {
+func either(first, second func(*rules, string) (Explanation, bool, error)) func(*rules, string) (Explanation, bool, error) {
+	return func(r *rules, act string) (Explanation, bool, error) {
+		if x, ok, err := first(r, act); ok || err != nil {
 			return x, ok, err
 		}
-		return second(g, act)
+		return second(r, act)
 	}
 }
 
 // explainSending explains an elicitation of a URL.
-func (g *Gate) explainSending(act string) (Explanation, bool, error) {
+func (r *rules) explainSending(act string) (Explanation, bool, error) {
 	text, ok := strings.CutPrefix(act, "send the client's user to ")
 	if !ok {
 		return Explanation{}, false, nil
@@ -113,11 +107,11 @@ func (g *Gate) explainSending(act string) (Explanation, bool, error) {
 	if err != nil {
 		return Explanation{}, false, nil
 	}
-	return g.explain(g.sendTo(u)), true, nil
+	return r.explain(sendingTo(r, u)), true, nil
 }
 
 // explainRequest explains a request.
-func (g *Gate) explainRequest(act string) (Explanation, bool, error) {
+func (r *rules) explainRequest(act string) (Explanation, bool, error) {
 	verb, rest := cutVerb(act)
 	if !strings.Contains(rest, "://") || !grant.IsMethod(strings.ToUpper(verb)) {
 		return Explanation{}, false, nil
@@ -126,27 +120,27 @@ func (g *Gate) explainRequest(act string) (Explanation, bool, error) {
 	if err != nil {
 		return Explanation{}, false, errors.New(asAskError(err).Message)
 	}
-	return g.explain(g.request(&egress.Request{Method: strings.ToUpper(verb), URL: u})), true, nil
+	return r.explain(requestEffect(r, &egress.Request{Method: strings.ToUpper(verb), URL: u})), true, nil
 }
 
 // explainFile explains an access to a file, after its links.
-func (g *Gate) explainFile(act string) (Explanation, bool, error) {
+func (r *rules) explainFile(act string) (Explanation, bool, error) {
 	verb, path := cutVerb(act)
 	op, ok := map[string]jail.Op{"read": jail.Read, "write": jail.Write, "list": jail.List}[verb]
 	if !ok {
 		return Explanation{}, false, nil
 	}
-	places := g.policy.host.places
+	places := r.policy.host.places
 	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
 		path = filepath.Join(places.Home, rest)
 	}
 	if !filepath.IsAbs(path) {
 		return Explanation{}, false, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
 	}
-	l := &looking{files: &files{gate: g, guard: g.policy.host.protected.Load().Guard()}}
+	l := &looking{paths: newPaths(r)}
 	asked := verb + " " + l.shown(filepath.Clean(path))
 	host, folder := l.lead(op, filepath.Clean(path))
-	x := g.explain(l.effect(op, host))
+	x := r.explain(l.effect(op, host))
 	if !x.Allowed && x.Line == "" && op == jail.Read && folder && l.Visible(host, true) {
 		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to granted paths"
 	}

@@ -50,7 +50,7 @@ func TestFamilies_words(t *testing.T) {
 			act = strings.ReplaceAll(act, "URL", "https://example.com/x")
 			var by []string
 			for _, other := range families() {
-				if _, ok, err := other.explain(g, act); ok && err == nil {
+				if _, ok, err := other.explain(&g.rules, act); ok && err == nil {
 					by = append(by, other.name)
 				}
 			}

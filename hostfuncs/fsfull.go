@@ -26,7 +26,7 @@ func (f *files) full(x overlay.Full) {
 	}
 	f.met[key] = true
 	line, option := "", "mode: direct"
-	if d := f.grants(x.Host); d.Grant != nil {
+	if d := f.writeGrant(x.Host); d.Grant != nil {
 		line = lineOf(d.Grant)
 	}
 	amount := fmt.Sprintf("%d of %d bytes", x.Used, x.Limit)

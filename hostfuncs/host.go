@@ -238,3 +238,14 @@ func (h *Host) remove(p *Policy) {
 	defer h.mu.Unlock()
 	delete(h.policies, p)
 }
+
+// shown returns a path as an operator writes it, with ~ for the home folder.
+func (h *Host) shown(path string) string {
+	for _, home := range h.homes {
+		rest, found := strings.CutPrefix(path, strings.TrimSuffix(home, string(filepath.Separator)))
+		if found && (rest == "" || rest[0] == filepath.Separator) {
+			return "~" + filepath.ToSlash(rest)
+		}
+	}
+	return path
+}

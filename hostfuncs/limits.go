@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -20,38 +21,35 @@ type Limits struct {
 // limit and the time of a retry.
 func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.admit(principal) }
 
-// overSent and overReceived enforce the limits on a call's bytes.
-func (g *Gate) overSent(n int64) error {
-	if most := g.policy.plugin.Limits.Sent; most > 0 && g.sent.Add(n) > most {
+// traffic counts the bytes of a call's requests and answers, and enforces their limits. It is safe for concurrent use.
+type traffic struct {
+	limits         *Limits
+	sent, received atomic.Int64
+}
+
+// send counts bytes of a request before it leaves. The error is the limit.
+func (t *traffic) send(n int64) error {
+	if most := t.limits.Sent; most > 0 && t.sent.Add(n) > most {
 		return askErrorf(runtime.KindLimit, "the call sends more than %d bytes (limits.sent)", most)
 	}
 	return nil
 }
 
-func (g *Gate) overReceived(n int64) error {
-	if most := g.policy.plugin.Limits.Received; most > 0 && g.received.Add(n) > most {
+// receive counts bytes of an answer. The error is the limit.
+func (t *traffic) receive(n int64) error {
+	if most := t.limits.Received; most > 0 && t.received.Add(n) > most {
 		return askErrorf(runtime.KindLimit, "the call receives more than %d bytes (limits.received)", most)
 	}
 	return nil
-}
-
-// RetryListener is implemented by a Client that takes retry delays of failures.
-type RetryListener interface {
-	// RetryAfter takes the delay of a server or a host limit, in milliseconds.
-	RetryAfter(ms int64)
 }
 
 // maxRetryAfter limits the delay that a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
 // noteRetry forwards a server's Retry-After to the caller (RFC 9110, section 10.2.3).
-func (g *Gate) noteRetry(status int, h http.Header) {
-	l, ok := g.call.Client.(RetryListener)
-	if !ok || status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-		return
-	}
-	if wait := retryAfter(h.Get("Retry-After"), time.Now()); wait > 0 {
-		l.RetryAfter(wait.Milliseconds())
+func (s *session) noteRetry(status int, h http.Header) {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		s.retryAfter(retryAfter(h.Get("Retry-After"), time.Now()).Milliseconds())
 	}
 }
 

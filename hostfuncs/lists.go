@@ -11,7 +11,7 @@ import (
 // changed serves the notifications that a list or a resource of the plugin changed. The caller decides which are
 // published. A plugin can report only its own.
 func changed(name string) method {
-	return func(g *Gate, ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	return func(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 		if g.call.Changed == nil {
 			return nil, askErrorf(runtime.KindUnsupported, "%s is not taken here", name)
 		}

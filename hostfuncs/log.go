@@ -35,9 +35,9 @@ func level(name string) (slog.Level, bool) {
 	return 0, false
 }
 
-// message serves notifications/message {level, logger?, data}: it goes to the host's log and the client. Every plugin
+// logMessage serves notifications/message {level, logger?, data}: it goes to the host's log and the client. Every plugin
 // may log. Messages beyond the call's limit are dropped.
-func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+func logMessage(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	name, _ := jsonraw.String(jsonraw.Get(params, "level"))
 	l, ok := level(name)
 	data := jsonraw.Get(params, "data")
@@ -51,58 +51,50 @@ func (g *Gate) message(ctx context.Context, params json.RawMessage, _ runtime.St
 	if len(params) > maxMessage {
 		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
 	}
-	if !g.mayLog(len(params)) {
+	ok, crossed := g.session.takeLog(len(params))
+	if crossed {
+		g.policy.log(g.call.ID, slog.LevelWarn, "the call logs too much, the rest is dropped", "bytes", maxLogged)
+	}
+	if !ok {
 		return json.RawMessage("{}"), nil
 	}
 	err := g.pass(ctx, effect{family: "log", act: "log", do: func(ctx context.Context, _ grant.Decision) error {
-		g.logMessage(ctx, l, params, data)
+		forwardMessage(ctx, &g.session, g.policy, l, g.Redact(params), g.Redact(data))
 		return nil
 	}})
 	return json.RawMessage("{}"), err
 }
 
-// mayLog counts bytes of messages, and warns once at the limit.
-func (g *Gate) mayLog(n int) bool {
-	g.mu.Lock()
-	before := g.logged
-	g.logged = min(before+n, maxLogged+1)
-	after := g.logged
-	g.mu.Unlock()
-	if before <= maxLogged && after > maxLogged {
-		g.log(slog.LevelWarn, "the call logs too much, the rest is dropped", "bytes", maxLogged)
-	}
-	return after <= maxLogged
-}
-
-func (g *Gate) logMessage(ctx context.Context, l slog.Level, params, data json.RawMessage) {
-	params, data = g.Redact(params), g.Redact(data)
+// forwardMessage writes a message to the host's log and to the client.
+func forwardMessage(ctx context.Context, s *session, p *Policy, l slog.Level, params, data json.RawMessage) {
 	text, ok := jsonraw.String(data)
 	if !ok {
 		text = string(data)
 	}
 	var attrs []any
-	name := g.policy.plugin.Name
+	name := p.plugin.Name
 	if logger, ok := jsonraw.String(jsonraw.Get(params, "logger")); ok && logger != "" {
 		logger = printable(cut(logger, maxMethod))
 		attrs, name = []any{"logger", logger}, name+"/"+logger
 	}
-	g.log(l, printable(cut(text, maxLogLine)), attrs...)
-	if o, err := jsonraw.ParseObject(params); err == nil && g.call.Client != nil {
+	p.log(s.call.ID, l, printable(cut(text, maxLogLine)), attrs...)
+	if o, err := jsonraw.ParseObject(params); err == nil && s.call.Client != nil {
 		o.Set("logger", jsonraw.AppendString(nil, name)) // so that no plugin logs as the host or a different plugin
-		g.call.Client.Message(ctx, o.Append(nil))
+		s.call.Client.Message(ctx, o.Append(nil))
 	}
 }
 
-// log writes a line with the plugin's name and the call's ID.
-func (g *Gate) log(l slog.Level, msg string, attrs ...any) {
-	g.policy.host.logger.Log(context.Background(), l, msg, append([]any{"plugin", g.policy.plugin.Name, "call", g.call.ID}, attrs...)...)
+// log writes a line with the plugin's name and the ID of a call.
+func (p *Policy) log(call string, l slog.Level, msg string, attrs ...any) {
+	p.host.logger.Log(context.Background(), l, msg, append([]any{"plugin", p.plugin.Name, "call", call}, attrs...)...)
 }
 
 // output is one standard stream of a guest: each line goes to the host's log, and the end is kept. It accepts all
 // input, so that a guest cannot block on it.
 type output struct {
-	gate *Gate
-	name string // stdout or stderr
+	policy *Policy
+	call   string // its ID
+	name   string // stdout or stderr
 
 	mu      sync.Mutex
 	tail    []byte // the end of all output
@@ -147,11 +139,11 @@ func (o *output) emit() {
 		return
 	}
 	if o.written += len(line) + 1; o.written > maxLogged {
-		o.gate.log(slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
+		o.policy.log(o.call, slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
 		return
 	}
-	text := o.gate.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
-	o.gate.log(slog.LevelInfo, printable(text), "stream", o.name)
+	text := o.policy.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
+	o.policy.log(o.call, slog.LevelInfo, printable(text), "stream", o.name)
 }
 
 func (o *output) flush() {

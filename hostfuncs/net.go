@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
@@ -28,8 +30,8 @@ const fetchTime = 10 * time.Minute
 // The method defaults to GET. Field names in the answer are in lower case, and a repeated field is a list. Redirects
 // are followed, each as a separate effect; url is the last target. The answer's body is a stream that is valid during
 // the call.
-func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
-	res, err := g.perform(ctx, params, s, "")
+func fetch(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+	res, err := perform(ctx, g, params, s, "")
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,7 @@ func (g *Gate) fetch(ctx context.Context, params json.RawMessage, s runtime.Stre
 const idempotencyKey = "Idempotency-Key"
 
 // perform performs a fetch. A non-empty key is its idempotency key, unless the guest has set one.
-func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.Streams, key string) (*egress.Response, error) {
+func perform(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams, key string) (*egress.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
@@ -55,11 +57,11 @@ func (g *Gate) perform(ctx context.Context, params json.RawMessage, s runtime.St
 		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
 	}
 	if g.call.DryRun && !egress.Safe(r.Method) {
-		g.learn(g.request(r), true)
-		g.hold(r.Method, r.Method+" "+r.URL.Redacted())
+		g.learn(requestEffect(&g.rules, r), true)
+		g.record.hold(r.Method, r.Method+" "+r.URL.Redacted())
 		return nil, askErrorf(runtime.KindUnavailable, "dry run: %s not sent", r.Method)
 	}
-	return g.follow(ctx, r)
+	return follow(ctx, g, r)
 }
 
 // deliver opens the answer's body as a stream for the guest.
@@ -72,9 +74,9 @@ func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.
 }
 
 // follow performs a request and its redirects. Each hop is checked separately.
-func (g *Gate) follow(ctx context.Context, r *egress.Request) (*egress.Response, error) {
+func follow(ctx context.Context, g *Gate, r *egress.Request) (*egress.Response, error) {
 	for range egress.MaxRedirects + 1 {
-		res, err := g.hop(ctx, r)
+		res, err := hop(ctx, g, r)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +94,7 @@ func (g *Gate) follow(ctx context.Context, r *egress.Request) (*egress.Response,
 }
 
 // hop performs one request.
-func (g *Gate) hop(ctx context.Context, r *egress.Request) (res *egress.Response, err error) {
+func hop(ctx context.Context, g *Gate, r *egress.Request) (res *egress.Response, err error) {
 	proxy, err := g.policy.net.Proxy(r.URL)
 	if err != nil {
 		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
@@ -101,15 +103,15 @@ func (g *Gate) hop(ctx context.Context, r *egress.Request) (res *egress.Response
 		r.Via = " via proxy"
 	}
 	var found netip.Addr // the host's resolved address, once known
-	e := g.request(r)
-	e.reach = func(d grant.Decision) *refusal { return g.unreached(r, d, found) }
+	e := requestEffect(&g.rules, r)
+	e.reach = func(d grant.Decision) *refusal { return unreached(&g.rules, r, d, found) }
 	e.leaves = true
 	e.do = func(ctx context.Context, d grant.Decision) error {
-		res, err = g.send(ctx, r, proxy, d)
+		res, err = send(ctx, g, r, proxy, d)
 		var address *egress.AddressError
 		if errors.As(err, &address) {
 			found = address.Addr
-			return g.outOfReach(r, address, d)
+			return outOfReach(&g.rules, r, address, d)
 		}
 		return err
 	}
@@ -117,8 +119,8 @@ func (g *Gate) hop(ctx context.Context, r *egress.Request) (res *egress.Response
 	return res, err
 }
 
-// request returns the effect of a request, without its execution.
-func (g *Gate) request(r *egress.Request) effect {
+// requestEffect returns the effect of a request, without its execution.
+func requestEffect(rules *rules, r *egress.Request) effect {
 	act := r.Method + " " + r.URL.String()
 	if r.From != "" {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
@@ -126,11 +128,11 @@ func (g *Gate) request(r *egress.Request) effect {
 	return effect{
 		family: "net", act: act, target: r.Target(),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
-		near:   func(d grant.Decision) string { return g.nearNet(r.URL.Hostname(), d) },
-		reach:  func(d grant.Decision) *refusal { return g.unreached(r, d, netip.Addr{}) },
+		near:   func(d grant.Decision) string { return nearNet(rules.policy.net, r.URL.Hostname(), d) },
+		reach:  func(d grant.Decision) *refusal { return unreached(rules, r, d, netip.Addr{}) },
 		header: r.Header,
 		body:   func() ([]byte, error) { return r.Body.Bytes(egress.MaxBody) },
-		inside: func() bool { return g.policy.net.ClassOf(r.URL.Hostname()) != egress.Public },
+		inside: func() bool { return rules.policy.net.ClassOf(r.URL.Hostname()) != egress.Public },
 	}
 }
 
@@ -143,11 +145,11 @@ func decideNet(s *grant.Set, r *egress.Request) grant.Decision {
 
 // nearNet explains why a line with stars in its host does not cover this machine or its network, and why a line for
 // any query does not cover this query.
-func (g *Gate) nearNet(host string, d grant.Decision) string {
+func nearNet(net *egress.Client, host string, d grant.Decision) string {
 	if d.Turned {
 		return ": its query has servers take another method, which a line has to name"
 	}
-	c := g.policy.net.ClassOf(host)
+	c := net.ClassOf(host)
 	if !d.Wild || c == egress.Public {
 		return ""
 	}
@@ -155,85 +157,85 @@ func (g *Gate) nearNet(host string, d grant.Decision) string {
 }
 
 // send performs one allowed request.
-func (g *Gate) send(ctx context.Context, r *egress.Request, proxy *url.URL, d grant.Decision) (*egress.Response, error) {
+func send(ctx context.Context, g *Gate, r *egress.Request, proxy *url.URL, d grant.Decision) (*egress.Response, error) {
 	limit := int64(egress.MaxBody)
 	if d.Body > 0 {
 		limit = min(limit, d.Body)
 	}
 	data, err := r.Body.Bytes(limit)
 	if err == nil {
-		err = g.overSent(int64(len(data)))
+		err = g.traffic.send(int64(len(data)))
 	}
 	if err != nil {
-		g.giveBack(ctx, g.consents.taken)
+		g.consents.giveBack(ctx, g.consents.taken)
 		return nil, err
 	}
-	ctx, cancel := g.fetchContext(ctx)
+	ctx, cancel := fetchContext(ctx, &g.life)
 	var put []string // the secrets in it
-	ctx, begin, recant := g.onTheWay(ctx, r)
+	ctx, begin, recant := watchIntent(ctx, g, r)
 	res, err := g.policy.net.Do(ctx, r, data, egress.Exchange{
-		Reach: reachOf(d), Proxy: proxy, Searched: g.holdsSecrets(),
+		Reach: reachOf(d), Proxy: proxy, Searched: g.rules.holdsSecrets(),
 		Prepare: func(out *http.Request) (secret bool, err error) {
 			if r.Key != "" {
 				out.Header.Set(idempotencyKey, r.Key)
 			}
-			g.trace().own.Header(out.Header, g.policy.host.upstream)
-			if put, err = g.inject(out, r, data); err == nil {
+			g.session.trace().own.Header(out.Header, g.policy.host.upstream)
+			if put, err = inject(g, out, r, data); err == nil {
 				err = begin()
 			}
 			if err == nil {
-				g.sends(r, put)
+				countSent(&g.record, r, put)
 			}
 			return put != nil, err
 		},
 		Answered: func(status int, h http.Header) *secret.Redactor {
-			g.count("net", r.Target(), 0, int64(len(data)), 0)
-			g.noteRetry(status, h)
-			g.redactHeader(h)
+			g.record.count("net", r.Target(), 0, int64(len(data)), 0)
+			g.session.noteRetry(status, h)
+			g.rules.redactHeader(h)
 			return g.policy.vault.Redactor()
 		},
 		Read: func(n int) error {
-			g.count("net", r.Target(), 0, 0, int64(n))
-			return g.overReceived(int64(n))
+			g.record.count("net", r.Target(), 0, 0, int64(n))
+			return g.traffic.receive(int64(n))
 		},
 		Done: cancel,
 	})
 	if err != nil {
 		defer cancel()
 		recant()
-		return nil, g.unsent(ctx, r, put, err)
+		return nil, unsent(ctx, g, r, put, err)
 	}
 	return res, nil
 }
 
 // holdsSecrets reports whether a server could echo a value that the plugin must not see.
-func (g *Gate) holdsSecrets() bool {
-	return len(g.grants.Secrets()) > 0 || g.policy.vault.Redactor() != nil
+func (r *rules) holdsSecrets() bool {
+	return len(r.grants.Secrets()) > 0 || r.policy.vault.Redactor() != nil
 }
 
-// sends counts a request before it is sent, and the secrets in it.
-func (g *Gate) sends(r *egress.Request, secrets []string) {
-	g.count("net", r.Target(), 1, 0, 0)
+// countSent counts a request before it is sent, and the secrets in it.
+func countSent(record *recorder, r *egress.Request, secrets []string) {
+	record.count("net", r.Target(), 1, 0, 0)
 	for _, name := range secrets {
-		g.count("secret", name, 1, 0, 0)
+		record.count("secret", name, 1, 0, 0)
 	}
 }
 
 // fetchContext returns a context that ends with the call, with the gate, and after fetchTime.
-func (g *Gate) fetchContext(ctx context.Context) (context.Context, func()) {
+func fetchContext(ctx context.Context, l *lifetime) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
-	stop := context.AfterFunc(g.until(), cancel)
+	stop := context.AfterFunc(l.until(), cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
 // unreached returns the dialer's denial of an allowed request as far as it is known in advance: for an address as
 // host, or a name with its resolved address in found.
-func (g *Gate) unreached(r *egress.Request, d grant.Decision, found netip.Addr) *refusal {
+func unreached(rules *rules, r *egress.Request, d grant.Decision, found netip.Addr) *refusal {
 	var address *egress.AddressError
-	if !errors.As(g.policy.net.Foresee(r.URL.Hostname(), reachOf(d), found), &address) {
+	if !errors.As(rules.policy.net.Foresee(r.URL.Hostname(), reachOf(d), found), &address) {
 		return nil
 	}
-	return g.outOfReach(r, address, d)
+	return outOfReach(rules, r, address, d)
 }
 
 // reachOf returns the address classes that a decision allows.
@@ -243,47 +245,85 @@ func reachOf(d grant.Decision) egress.Reach {
 
 // outOfReach denies an address, with the line that would allow it where an operator may want to: the host with
 // private: true for a private network, or the address for this machine.
-func (g *Gate) outOfReach(r *egress.Request, address *egress.AddressError, d grant.Decision) *refusal {
-	no := &refusal{reason: g.notReached(address, d)}
+func outOfReach(rules *rules, r *egress.Request, address *egress.AddressError, d grant.Decision) *refusal {
+	no := &refusal{reason: notReached(rules.policy.net, address, d)}
 	at := r.URL
-	switch own := g.policy.net.ClassOf(at.Hostname()); {
+	switch own := rules.policy.net.ClassOf(at.Hostname()); {
 	case address.Class == egress.Private && own != egress.Private:
-		no.line = g.grants.Limits().SuggestPrivate(r.Method, at)
+		no.line = rules.grants.Limits().SuggestPrivate(r.Method, at)
 		return no
 	case address.Class == egress.Loopback && own != egress.Loopback:
 		at = address.At(at)
 	case address.Class != egress.Loopback && address.Class != egress.Private:
 		return no
 	}
-	no.line = g.grants.Limits().Net(r.Method, at).Suggest
+	no.line = rules.grants.Limits().Net(r.Method, at).Suggest
 	return no
 }
 
 // notReached returns the reason why a decision does not cover an address.
-func (g *Gate) notReached(address *egress.AddressError, d grant.Decision) string {
-	if d.Named && (address.Class == egress.Private || g.policy.net.ClassOf(address.Host) == address.Class && address.Class != egress.Loopback) {
+func notReached(net *egress.Client, address *egress.AddressError, d grant.Decision) string {
+	if d.Named && (address.Class == egress.Private || net.ClassOf(address.Host) == address.Class && address.Class != egress.Loopback) {
 		return address.Error() + ", which takes private: true in its line"
 	}
 	return address.Error() + ", which no grant names"
 }
 
 // unsent returns the error for a missing answer. A request that was never sent is removed from the receipt.
-func (g *Gate) unsent(ctx context.Context, r *egress.Request, secrets []string, err error) error {
+func unsent(ctx context.Context, g *Gate, r *egress.Request, secrets []string, err error) error {
 	var address *egress.AddressError
 	var ask *runtime.AskError
 	switch {
 	case errors.As(err, &address):
-		g.uncount("net", r.Target())
+		g.record.uncount("net", r.Target())
 		for _, name := range secrets {
-			g.uncount("secret", name)
+			g.record.uncount("secret", name)
 		}
 		return address
 	case over(ctx) != nil:
 		return over(ctx)
 	case errors.As(err, &ask):
 		redacted := *ask
-		redacted.Message = g.redact(ask.Message)
+		redacted.Message = g.policy.redact(ask.Message)
 		return &redacted
 	}
 	return err
+}
+
+// intended describes the change that a request makes; empty for a safe method.
+func intended(p *Policy, r *egress.Request) string {
+	if egress.Safe(r.Method) {
+		return ""
+	}
+	at := *r.URL
+	at.RawQuery = ""
+	return p.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
+}
+
+// watchIntent watches one request. begin records its intent before it is sent. recant is for its failure: if no
+// connection was ever available, it withdraws the intent and returns a one-time answer.
+func watchIntent(ctx context.Context, g *Gate, r *egress.Request) (watched context.Context, begin func() error, recant func()) {
+	what, taken := intended(g.policy, r), g.consents.taken
+	if what == "" && taken == nil {
+		return ctx, func() error { return nil }, func() {}
+	}
+	var begun, left atomic.Bool
+	begin = func() error {
+		if what == "" {
+			return nil
+		}
+		err := g.intents.intend(what)
+		begun.Store(err == nil)
+		return err
+	}
+	recant = func() {
+		if left.Load() {
+			return
+		}
+		if begun.Load() {
+			g.intents.recant(what)
+		}
+		g.consents.giveBack(ctx, taken)
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left.Store(true) }}), begin, recant
 }

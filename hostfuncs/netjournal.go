@@ -25,54 +25,54 @@ const (
 // journaledFetch performs a fetch, or replays its recorded answer, including the body, which is read as a whole for
 // the journal. A body that is too long for the journal is still streamed, but the call can then ask no more
 // questions.
-func (g *Gate) journaledFetch(ctx context.Context, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
+func journaledFetch(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	if s == nil {
-		return g.fetch(ctx, params, s)
+		return fetch(ctx, g, params, s)
 	}
 	sent, err := takeBody(params, s)
 	if err != nil {
 		return nil, err
 	}
-	asked, err := g.confirmFetch(ctx, params, sent)
+	asked, err := confirmFetch(ctx, g, params, sent)
 	if err != nil {
 		return nil, err
 	}
 	const family = "http/fetch"
-	outcome, replay, err := g.journal.Next(family, params, sent.data)
-	if err != nil && g.mayRepeat(err, params) {
-		g.journal.Retry()
+	outcome, replay, err := g.replay.journal.Next(family, params, sent.data)
+	if err != nil && mayRepeat(&g.rules, err, params) {
+		g.replay.journal.Retry()
 		err = nil
 	}
 	switch {
 	case err != nil:
-		return nil, g.diverged(err)
+		return nil, g.replay.diverged(err)
 	case replay:
-		delete(g.consents.said, asked) // it was for this request
+		delete(g.consents.caller.said, asked) // it was for this request
 		return replayFetch(outcome, s)
 	}
 	mutates := changes(params)
 	key := ""
 	if mutates {
-		key = g.journal.Key()
-		if err := g.begin(ctx, g.redact(requestName(params)), family, params, sent.data); err != nil {
+		key = g.replay.journal.Key()
+		if err := g.replay.begin(ctx, g.policy.redact(requestName(params)), family, params, sent.data); err != nil {
 			return nil, err
 		}
 	}
-	res, err := g.perform(ctx, params, sent, key)
-	if g.unknown(ctx, err) {
+	res, err := perform(ctx, g, params, sent, key)
+	if g.replay.unknown(ctx, err) {
 		return nil, err
 	}
 	if err != nil {
-		g.journal.Record(encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
+		g.replay.journal.Record(encodeAnswers([]runtime.Answer{{Err: err}}), family, params, sent.data)
 		return nil, err
 	}
 	head := res.AppendHead(nil)
-	outcome, body, err := keepBody(head, res.Body, g.journal.Reserve())
-	if g.unknown(ctx, err) {
+	outcome, body, err := keepBody(head, res.Body, g.replay.journal.Reserve())
+	if g.replay.unknown(ctx, err) {
 		_ = body.Close()
 		return nil, err
 	}
-	g.journal.Record(outcome, family, params, sent.data)
+	g.replay.journal.Record(outcome, family, params, sent.data)
 	return deliver(head, body, s)
 }
 
@@ -95,13 +95,13 @@ func requestName(params json.RawMessage) string {
 }
 
 // mayRepeat reports whether a request with an unknown outcome may be sent again: its line must be idempotent.
-func (g *Gate) mayRepeat(err error, params json.RawMessage) bool {
+func mayRepeat(rules *rules, err error, params json.RawMessage) bool {
 	var unknown *journal.UnknownError
 	if !errors.As(err, &unknown) {
 		return false
 	}
 	r, err := egress.Parse(params, nil)
-	return err == nil && decideNet(g.grants, r).Idempotent
+	return err == nil && decideNet(rules.grants, r).Idempotent
 }
 
 // keepBody reads a body for the journal, up to room bytes. The returned body has all bytes, including those beyond
@@ -175,3 +175,15 @@ type failing struct{ err error }
 
 // Read fails.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// confirmFetch asks the caller for confirmation before the journal records the request; see consents.confirmFirst.
+func confirmFetch(ctx context.Context, g *Gate, params json.RawMessage, sent *taken) (string, error) {
+	if !g.policy.confirms {
+		return "", nil
+	}
+	r, err := egress.Parse(params, sent)
+	if err != nil || (g.call.ReadOnly || g.call.DryRun) && !egress.Safe(r.Method) {
+		return "", nil // denied when it is performed
+	}
+	return g.consents.confirmFirst(ctx, requestEffect(&g.rules, r))
+}

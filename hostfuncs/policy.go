@@ -133,3 +133,14 @@ func (h *Host) Secrets() secret.Kept {
 	}
 	return secret.Kept{Dir: filepath.Join(h.state, "secrets")}
 }
+
+// advice returns the command that adds a line. With flags, it names the files of this host.
+func (p *Policy) advice(line string, flags bool) string {
+	if h := p.host; h.advise != nil && line != "" {
+		return h.advise(p.plugin.Name, line, flags)
+	}
+	return line
+}
+
+// redact removes the values of the plugin's secrets from a text.
+func (p *Policy) redact(text string) string { return p.vault.Redactor().String(text) }

@@ -32,9 +32,7 @@ type probes struct {
 	looks []probe
 	made  []madeFolder
 
-	grow    func() // mounts paths granted since the call began
-	waiting bool   // an open is under way, and waits for the answer to its question
-	grown   bool   // the answer to a question was yes
+	grow func() // mounts paths granted since the call began
 }
 
 // madeFolder is a folder that exists for the call alone.
@@ -76,8 +74,9 @@ const maxAnswers = 4
 // Open waits for the answer to a question about the file, where calls wait, and then retries. A new file in one of
 // the call's own folders is asked about without a lookup on the host.
 func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errno) {
-	p.waiting = true
-	defer func() { p.waiting = false }()
+	answers := &p.files.gate.consents
+	answers.opening = true
+	defer func() { answers.opening = false }()
 	if host, below := p.inMade(name); o.Create && below {
 		if !p.granted(probe{jail.Write, host}) || !p.build(path.Dir(path.Clean(name))) {
 			return nil, wasi.ENOENT
@@ -94,8 +93,9 @@ func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errn
 
 // settle mounts newly granted paths, and reports whether there was a new grant.
 func (p *probes) settle() bool {
-	grown := p.grown
-	if p.grown = false; grown {
+	answers := &p.files.gate.consents
+	grown := answers.grown
+	if answers.grown = false; grown {
 		p.grow()
 	}
 	return grown
@@ -172,7 +172,7 @@ func (p *probes) Mkdir(name string) (e wasi.Errno) {
 // mayWant reports whether the plugin declared that it writes files. The result does not depend on the path, so that
 // the call's own folders reveal nothing about the host.
 func (p *probes) mayWant() bool {
-	return !p.files.gate.call.ReadOnly && slices.ContainsFunc(p.files.gate.policy.wants, func(w Want) bool {
+	return !p.files.rules.call.ReadOnly && slices.ContainsFunc(p.files.rules.policy.wants, func(w Want) bool {
 		return strings.HasPrefix(w.line(), "fs: write ")
 	})
 }

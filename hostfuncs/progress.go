@@ -10,9 +10,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// progressed serves notifications/progress {progress, total?, message?}: it goes to the client if its value is
+// reportProgress serves notifications/progress {progress, total?, message?}: it goes to the client if its value is
 // greater than all before it in this call, else it is dropped. Every plugin may report progress.
-func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+func reportProgress(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	value, ok := number(jsonraw.Get(params, "progress"))
 	if !ok {
 		return nil, askErrorf(runtime.KindInvalid, "progress is a number")
@@ -20,10 +20,10 @@ func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime
 	if len(params) > maxMessage {
 		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
 	}
-	if err := g.alive(ctx); err != nil {
+	if err := g.life.alive(ctx); err != nil {
 		return nil, err
 	}
-	if !g.advance(value) {
+	if !g.session.advance(value) {
 		return json.RawMessage("{}"), nil
 	}
 	err := g.pass(ctx, effect{family: "progress", act: "report progress", do: func(ctx context.Context, _ grant.Decision) error {
@@ -33,17 +33,6 @@ func (g *Gate) progressed(ctx context.Context, params json.RawMessage, _ runtime
 		return nil
 	}})
 	return json.RawMessage("{}"), err
-}
-
-// advance keeps the greatest value and reports whether this is it.
-func (g *Gate) advance(value float64) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.moved && value <= g.progress {
-		return false
-	}
-	g.moved, g.progress = true, value
-	return true
 }
 
 // number parses a JSON number; it rejects a string.

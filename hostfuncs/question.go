@@ -17,42 +17,43 @@ import (
 // question returns the operator's question about an effect that the plugin declared, or that an ask line matches.
 // Each call asks about every file effect if it waits, else once per want. If ok is false there is no question, and
 // why is the reason if the caller can act on it.
-func (g *Gate) question(e effect, d grant.Decision) (q store.Question, why string, ok bool) {
+func (c *consents) question(e effect, d grant.Decision) (q store.Question, why string, ok bool) {
 	var want Want
 	if !d.Ask {
-		if want, ok = g.announced(e); !ok {
+		if want, ok = c.rules.announced(e); !ok {
 			return q, "", false
 		}
 		q.Want, q.Why = want.line(), want.Why
 	}
-	again := g.consents.wants[q.Want] && !(g.policy.host.operator.Waits() && g.seesAnswers(e))
+	again := c.wants[q.Want] && !(c.rules.policy.host.operator.Waits() && c.seesAnswers(e))
 	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
 		return q, "", false
 	}
-	if g.redact(q.Line) != q.Line || g.redact(q.Want) != q.Want { // secret values are neither stored nor shown
+	if c.rules.policy.redact(q.Line) != q.Line || c.rules.policy.redact(q.Want) != q.Want { // secret values are neither stored nor shown
 		return q, "", false
 	}
 	if q.Binding = fingerprint(e); q.Binding == "" {
 		return q, "", false
 	}
-	if q.Effect, ok = g.shownTo(e); !ok {
+	if q.Effect, ok = c.rules.shown(e); !ok {
 		return q, "it is too long to be shown", false
 	}
-	if g.consents.asked >= maxAsked {
+	if c.asked >= maxAsked {
 		return q, fmt.Sprintf("one call asks %d questions at most", maxAsked), false
 	}
-	if g.consents.wants == nil {
-		g.consents.wants = map[string]bool{}
+	if c.wants == nil {
+		c.wants = map[string]bool{}
 	}
-	g.consents.asked++
-	g.consents.wants[q.Want] = true
-	q.Plugin, q.Digest, q.Principal = g.policy.plugin.Name, g.policy.plugin.Digest, g.call.Principal
+	c.asked++
+	c.wants[q.Want] = true
+	plugin := &c.rules.policy.plugin
+	q.Plugin, q.Digest, q.Principal = plugin.Name, plugin.Digest, c.session.call.Principal
 	return q, "", true
 }
 
-// shownTo describes an effect for a question, with everything that a request sends; a body by its size and digest.
+// shown describes an effect for a question, with everything that a request sends; a body by its size and digest.
 // whole is false if the text is too long: the effect is then not asked about, since consent requires the full text.
-func (g *Gate) shownTo(e effect) (text string, whole bool) {
+func (r *rules) shown(e effect) (text string, whole bool) {
 	text = e.act
 	if e.body != nil {
 		data, err := e.body()
@@ -66,7 +67,7 @@ func (g *Gate) shownTo(e effect) (text string, whole bool) {
 	if fields := fieldsOf(e.header); len(fields) > 0 {
 		text += ", with the header " + strings.Join(fields, ", ")
 	}
-	text = g.redact(printable(text))
+	text = r.policy.redact(printable(text))
 	return text, len(text) <= maxShown
 }
 
@@ -79,26 +80,6 @@ func fieldsOf(h http.Header) []string {
 		}
 	}
 	return all
-}
-
-// announced returns the want that covers an effect, under the ceilings of the call.
-func (g *Gate) announced(e effect) (Want, bool) {
-	decide := e.decide
-	if e.announced != nil {
-		decide = e.announced
-	}
-	i := slices.IndexFunc(g.policy.wants, func(w Want) bool {
-		set := g.policy.bound(w.Grants, g.call)
-		for _, c := range g.grants.Ceilings() {
-			set = set.Under(c)
-		}
-		d := decide(set)
-		return (d.Allowed || d.Ask) && (d.Named || e.inside == nil || !e.inside())
-	})
-	if i < 0 {
-		return Want{}, false
-	}
-	return g.policy.wants[i], true
 }
 
 // fingerprint returns a digest of one exact effect, with the fields and body of a request; one-time answers are bound

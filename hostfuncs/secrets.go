@@ -42,8 +42,8 @@ func (p *Policy) configured() map[string]string {
 
 // inject inserts the secrets that lines send to this address into a request, and returns their names; nil means that
 // no line matches. Lines are matched against the guest's request. A missing value is a *refusal.
-func (g *Gate) inject(out *http.Request, r *egress.Request, data []byte) (put []string, err error) {
-	lines := g.grants.SecretsFor(r.Method, r.URL)
+func inject(g *Gate, out *http.Request, r *egress.Request, data []byte) (put []string, err error) {
+	lines := g.rules.grants.SecretsFor(r.Method, r.URL)
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -55,22 +55,22 @@ func (g *Gate) inject(out *http.Request, r *egress.Request, data []byte) (put []
 		if !held && (line.Text == "" || used[strings.ToLower(line.Header)+"?"+line.Query]) {
 			continue
 		}
-		value, err := g.policy.vault.Value(line, g.flags())
+		value, err := g.policy.vault.Value(line, g.session.flags())
 		if err != nil {
 			return nil, &refusal{reason: asAskError(err).Message, kind: runtime.KindUnavailable, final: true}
 		}
 		if held {
 			data = replaceIn(out, data, placeholder, value)
 		}
-		g.put(out, line, value)
+		putSecret(out, line, value)
 		used[strings.ToLower(line.Header)+"?"+line.Query] = true
 		put = append(put, line.Name)
 	}
 	return put, nil
 }
 
-// put sets the header or query parameter of a line.
-func (g *Gate) put(out *http.Request, line grant.Secret, value string) {
+// putSecret sets the header or query parameter of a line.
+func putSecret(out *http.Request, line grant.Secret, value string) {
 	text := strings.ReplaceAll(line.Text, grant.Placeholder, value)
 	switch {
 	case line.Header != "":
@@ -156,17 +156,15 @@ func cleaned(text []byte) []byte {
 	return []byte(out)
 }
 
-func (g *Gate) redact(text string) string { return g.policy.vault.Redactor().String(text) }
-
 // redactHeader removes secret values from the header of an answer.
-func (g *Gate) redactHeader(h http.Header) {
-	if g.policy.vault.Redactor() == nil {
+func (r *rules) redactHeader(h http.Header) {
+	if r.policy.vault.Redactor() == nil {
 		return
 	}
 	for name, values := range h {
-		clean := g.redact
+		clean := r.policy.redact
 		if name == "Location" { // which is read for the next request
-			clean = g.policy.vault.Restorer(g.hasPlaceholder).String
+			clean = r.policy.vault.Restorer(r.hasPlaceholder).String
 		}
 		for i, v := range values {
 			values[i] = clean(v)
@@ -176,8 +174,8 @@ func (g *Gate) redactHeader(h http.Header) {
 }
 
 // hasPlaceholder reports whether the plugin's configuration has a placeholder for a secret.
-func (g *Gate) hasPlaceholder(name string) bool {
-	for _, of := range g.grants.ConfigSecrets() {
+func (r *rules) hasPlaceholder(name string) bool {
+	for _, of := range r.grants.ConfigSecrets() {
 		if of == name {
 			return true
 		}
@@ -187,8 +185,8 @@ func (g *Gate) hasPlaceholder(name string) bool {
 
 // listSecrets serves secrets/list: {secrets: [{name, to?, config?}]}, the names of the secrets that the host inserts
 // into requests of the plugin, never values.
-func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-	if err := g.alive(ctx); err != nil {
+func listSecrets(ctx context.Context, g *Gate, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	if err := g.life.alive(ctx); err != nil {
 		return nil, err
 	}
 	type entry struct {
@@ -196,9 +194,9 @@ func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Str
 		To     []string `json:"to,omitempty"`
 		Config []string `json:"config,omitempty"`
 	}
-	config := g.grants.ConfigSecrets()
+	config := g.rules.grants.ConfigSecrets()
 	list := []entry{}
-	for _, s := range g.grants.Secrets() {
+	for _, s := range g.rules.grants.Secrets() {
 		e := entry{Name: s.Name, To: s.Targets()}
 		for _, name := range slices.Sorted(maps.Keys(config)) {
 			if config[name] == s.Name {
@@ -211,16 +209,16 @@ func (g *Gate) listSecrets(ctx context.Context, _ json.RawMessage, _ runtime.Str
 }
 
 // revealSecret serves secrets/get {name} → {value}, for lines with reveal only.
-func (g *Gate) revealSecret(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+func revealSecret(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
 	var value string
 	err := g.pass(ctx, effect{
 		family: "secret", act: "read the secret " + cut(name, maxMethod), target: "reveal " + cut(name, maxMethod),
 		decide: func(s *grant.Set) grant.Decision { return revealed(s, name) },
 		do: func(context.Context, grant.Decision) (err error) {
-			for _, line := range g.grants.Secrets() {
+			for _, line := range g.rules.grants.Secrets() {
 				if line.Name == name && line.Reveal {
-					value, err = g.policy.vault.Value(line, g.flags())
+					value, err = g.policy.vault.Value(line, g.session.flags())
 				}
 			}
 			return err

@@ -12,21 +12,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// speaks attributes a text to the plugin, in its first line and in each further line, so that plugin text cannot be
+// author is a plugin, by name, as the author of texts that a client shows.
+type author string
+
+// asks attributes a text to the plugin, in its first line and in each further line, so that plugin text cannot be
 // taken for the host's.
-func (g *Gate) speaks(text string, trim func(line string) string) string {
+func (a author) asks(text string, trim func(line string) string) string {
 	var lines []string
 	for _, line := range strings.FieldsFunc(text, breaksLine) {
 		if line = trim(line); strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}
 	}
-	return "Plugin " + g.policy.plugin.Name + " asks: " + strings.Join(lines, "\n> ")
+	return "Plugin " + string(a) + " asks: " + strings.Join(lines, "\n> ")
 }
 
-// labels attributes a text on one line, beside a field.
-func (g *Gate) labels(text string) string {
-	return "Plugin " + g.policy.plugin.Name + ": " + collapsed(inert(text))
+// label attributes a text on one line, beside a field.
+func (a author) label(text string) string {
+	return "Plugin " + string(a) + ": " + collapsed(inert(text))
 }
 
 func breaksLine(r rune) bool {
@@ -101,26 +104,26 @@ var formats = []string{"email", "uri", "date", "date-time"}
 
 // mark attributes every visible text of a form to the plugin. A field without a title gets its name as title, since a
 // client would show the name.
-func (g *Gate) mark(form json.RawMessage) json.RawMessage {
+func (a author) mark(form json.RawMessage) json.RawMessage {
 	o, err := jsonraw.ParseObject(form)
 	if err != nil {
 		return form // cannot happen: the form was checked
 	}
-	g.markTexts(&o, "title", "description")
+	a.markTexts(&o, "title", "description")
 	fields, _ := jsonraw.ParseObject(o.Get("properties"))
 	for i, f := range fields {
 		field, _ := jsonraw.ParseObject(f.Value)
 		if jsonraw.IsNull(field.Get("title")) {
 			field.Set("title", jsonraw.AppendString(nil, f.Key))
 		}
-		g.markTexts(&field, "title", "description")
+		a.markTexts(&field, "title", "description")
 		if format, ok := jsonraw.String(field.Get("format")); field.Get("format") != nil && !(ok && slices.Contains(formats, format)) {
 			field.Delete("format")
 		}
-		g.markChoices(&field, "oneOf")
+		a.markChoices(&field, "oneOf")
 		if items, err := jsonraw.ParseObject(field.Get("items")); err == nil {
-			g.markTexts(&items, "title", "description")
-			g.markChoices(&items, "anyOf")
+			a.markTexts(&items, "title", "description")
+			a.markChoices(&items, "anyOf")
 			field.Set("items", items.Append(nil))
 		}
 		fields[i].Value = field.Append(nil)
@@ -135,17 +138,17 @@ func isLink(value json.RawMessage) bool {
 	return ok && inert(text) != text
 }
 
-func (g *Gate) markTexts(o *jsonraw.Object, members ...string) {
+func (a author) markTexts(o *jsonraw.Object, members ...string) {
 	for _, key := range members {
 		if text, ok := jsonraw.String(o.Get(key)); ok {
-			o.Set(key, jsonraw.AppendString(nil, g.labels(text)))
+			o.Set(key, jsonraw.AppendString(nil, a.label(text)))
 		}
 	}
 }
 
 // markChoices attributes the titles of choices to the plugin. A choice with only a value keeps it, since it is the
 // answer. If a value would be shown as a link, all choices get titles, in the list of the given key.
-func (g *Gate) markChoices(field *jsonraw.Object, titled string) {
+func (a author) markChoices(field *jsonraw.Object, titled string) {
 	if values, err := jsonraw.Elements(field.Get("enum")); err == nil && field.Get("enumNames") == nil && slices.ContainsFunc(values, isLink) {
 		for i, value := range values {
 			values[i] = jsonraw.Object{{Key: "const", Value: value}}.Append(nil)
@@ -156,7 +159,7 @@ func (g *Gate) markChoices(field *jsonraw.Object, titled string) {
 	if names, err := jsonraw.Elements(field.Get("enumNames")); err == nil {
 		for i, raw := range names {
 			if name, ok := jsonraw.String(raw); ok {
-				names[i] = jsonraw.AppendString(nil, g.labels(name))
+				names[i] = jsonraw.AppendString(nil, a.label(name))
 			}
 		}
 		field.Set("enumNames", jsonraw.Array(names))
@@ -171,7 +174,7 @@ func (g *Gate) markChoices(field *jsonraw.Object, titled string) {
 				if value := choice.Get("const"); choice.Get("title") == nil && isLink(value) {
 					choice.Set("title", value)
 				}
-				g.markTexts(&choice, "title", "description")
+				a.markTexts(&choice, "title", "description")
 				choices[i] = choice.Append(nil)
 			}
 		}

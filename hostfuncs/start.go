@@ -59,20 +59,20 @@ func (noRandom) Read([]byte) (int, error) {
 }
 
 // settle makes clocks and random numbers the same for each call, as configured by the operator.
-func (g *Gate) settle(o *wasi.Options) {
-	if g.policy.plugin.Frozen {
+func (p *Policy) settle(o *wasi.Options) {
+	if p.plugin.Frozen {
 		clock := &frozen{base: time.Hour} // as in every call
-		if g.policy.plugin.starting {
+		if p.plugin.starting {
 			clock.base = time.Second
 		}
-		if g.policy.plugin.warming {
+		if p.plugin.warming {
 			clock.base = time.Minute
 		}
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}
-	if g.policy.plugin.warming {
+	if p.plugin.warming {
 		o.Random = noRandom{}
-	} else if seed := g.policy.plugin.Seed; seed != "" {
+	} else if seed := p.plugin.Seed; seed != "" {
 		o.Random = rand.NewChaCha8(sha256.Sum256([]byte(seed)))
 	}
 }
@@ -81,11 +81,4 @@ func (g *Gate) settle(o *wasi.Options) {
 func (g *Gate) Seed() (lo, hi uint64, ok bool) {
 	sum := sha256.Sum256([]byte("generators " + g.policy.plugin.Seed))
 	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]), g.policy.plugin.Seed != ""
-}
-
-// Used records the resource usage of the call.
-func (g *Gate) Used(u runtime.Usage) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.usage = u
 }

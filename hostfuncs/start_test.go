@@ -148,9 +148,9 @@ func TestPolicy_WarmGate(t *testing.T) {
 		t.Errorf("got config %q, want that of the start", v)
 	}
 	var first, second, begun wasi.Options
-	warm.settle(&first)
-	again.settle(&second)
-	start.settle(&begun)
+	warm.policy.settle(&first)
+	again.policy.settle(&second)
+	start.policy.settle(&begun)
 	if a, b := first.Now(), second.Now(); !a.Equal(b) || a.Year() != 2026 {
 		t.Errorf("the clocks of two warm-ups show %v and %v", a, b)
 	}

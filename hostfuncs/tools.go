@@ -78,9 +78,9 @@ func (c *Chain) bound(s *grant.Set) *grant.Set {
 	return s
 }
 
-// next returns the chain for a nested call of g.
-func (g *Gate) next() *Chain {
-	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.nest, above: g}
+// nextChain returns the chain for a nested call of g.
+func nextChain(g *Gate) *Chain {
+	c := &Chain{depth: g.call.Chain.Depth() + 1, receipt: g.record.nest, above: g}
 	if g.call.Chain != nil {
 		c.under, c.calls = slices.Clone(g.call.Chain.under), g.call.Chain.calls
 	} else {
@@ -91,18 +91,9 @@ func (g *Gate) next() *Chain {
 	return c
 }
 
-// nest keeps the receipt of a nested call.
-func (g *Gate) nest(r receipt.Receipt) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.nested) < maxNested {
-		g.nested = append(g.nested, r)
-	}
-}
-
 // callTool serves tools/call {name, arguments?}: a tool of some plugin by its public name, under that plugin's own
 // grants and the ceilings of the caller. The granting line binds the tool's arguments.
-func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
 	caller := g.policy.host.caller.Load()
 	name, ok := jsonraw.String(jsonraw.Get(params, "name"))
 	switch {
@@ -127,19 +118,19 @@ func (g *Gate) callTool(ctx context.Context, params json.RawMessage, _ runtime.S
 		decide:  func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
 		propose: func(bound func(string) (string, bool)) string { return grant.ToolLine(name, texts, bound) },
 		do: func(ctx context.Context, _ grant.Decision) error {
-			chain := g.next()
+			chain := nextChain(g)
 			if chain.depth > maxDepth {
 				return askErrorf(runtime.KindLimit, "calls within calls are more than %d deep", maxDepth)
 			}
 			if chain.calls.Add(1) > maxNested {
 				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
 			}
-			before := len(g.changes)
+			before := len(g.intents.begun)
 			result, err = (*caller).CallTool(ctx, Nested{
 				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
-				Client: g.innerClient(), Chain: chain, Trace: g.trace().own,
+				Client: g.session.inner(), Chain: chain, Trace: g.session.trace().own,
 			})
-			return nestedError(name, err, g.changes[before:])
+			return nestedError(name, err, g.intents.begun[before:])
 		},
 	})
 	return result, err

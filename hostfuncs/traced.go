@@ -15,10 +15,10 @@ type traced struct {
 }
 
 // trace returns the call's position in its client's trace. A replay has the trace context of its first request.
-func (g *Gate) trace() *traced {
-	t := &g.traced
+func (s *session) trace() *traced {
+	t := &s.traced
 	t.once.Do(func() {
-		t.given = g.call.Trace
+		t.given = s.call.Trace
 		t.own = t.given.Child()
 	})
 	return t

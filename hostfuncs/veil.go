@@ -13,7 +13,7 @@ import (
 // veil hides the targets of the operator's links from a caller over HTTP: a path reached through a link is named as
 // requested. Logs, the audit log and callers of this machine get the target. Only the guest's goroutine uses it.
 type veil struct {
-	files *files
+	paths *paths
 	asked []string          // host paths of the current operation
 	names map[string]string // targets of links, by the paths that were requested
 }
@@ -42,7 +42,7 @@ func (v *veil) name(place string) string {
 	return v.translated(asked)
 }
 
-func (v *veil) same(a, b string) bool { return v.files.shown(a) == v.files.shown(b) }
+func (v *veil) same(a, b string) bool { return v.paths.shown(a) == v.paths.shown(b) }
 
 func (v *veil) note(place, asked string) {
 	if v.names == nil {
@@ -77,7 +77,7 @@ func (v *veil) ask(guest ...string) (done func()) {
 // host returns the host path of a guest path, without following links.
 func (v *veil) host(guest string) string {
 	guest = path.Clean("/" + guest)
-	folder := v.files.gate.policy.plugin.Workspace
+	folder := v.paths.rules.policy.plugin.Workspace
 	if rest, below := strings.CutPrefix(guest+"/", workDir+"/"); below && folder != "" {
 		return filepath.Join(folder, rest)
 	}

@@ -5,23 +5,33 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// replay ties a call to its journal: it replays the outcomes of earlier runs, and records new ones. Only the guest's
+// goroutine uses it.
+type replay struct {
+	policy *Policy
+	call   *Call
+	life   *lifetime
+	writes *writes
+	// journal is nil if the plugin cannot ask.
+	journal *journal.Journal
+}
+
 // asking sends a round. The error ends the call.
 type asking func(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error)
 
-// journaledRound asks a round, or replays its recorded answers. If the client cannot answer now, the call ends, and
+// round asks a round, or replays its recorded answers. If the client cannot answer now, the call ends, and
 // the round is the last entry of the journal.
-func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask asking) []runtime.Answer {
+func (r *replay) round(ctx context.Context, round []runtime.Question, ask asking) []runtime.Answer {
 	if len(round) == 0 {
 		return nil
 	}
-	j := g.journal
+	j := r.journal
 	if j == nil {
 		answers, err := ask(ctx, round)
 		if err != nil {
@@ -35,11 +45,11 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 		return decodeAnswers(outcome, len(round))
 	}
 	if err != nil {
-		return refuseAll(len(round), g.diverged(err))
+		return refuseAll(len(round), r.diverged(err))
 	}
 	answers, err := ask(ctx, round)
 	if errors.Is(err, ErrSuspended) {
-		if g.calleesWrote() {
+		if r.writes.calleesWrote() {
 			return refuseAll(len(round), askErrorf(runtime.KindLimit, "the call can ask nothing any more: "+
 				"a tool that it called has written something, which lasts when this call has succeeded"))
 		}
@@ -59,7 +69,7 @@ func (g *Gate) journaledRound(ctx context.Context, round []runtime.Question, ask
 var ErrSuspended = errors.New("the call waits for answers")
 
 // diverged returns the error that ends a call after its replay differs from its first run.
-func (g *Gate) diverged(err error) error {
+func (r *replay) diverged(err error) error {
 	if errors.Is(err, journal.ErrChanged) {
 		return &runtime.EndError{Kind: runtime.KindConflict, Message: err.Error(), Err: err}
 	}
@@ -69,7 +79,7 @@ func (g *Gate) diverged(err error) error {
 	}
 	return &runtime.EndError{
 		Kind:    runtime.KindGuest,
-		Message: "plugin " + g.policy.plugin.Name + " does not do the same when it is run again after a question: " + err.Error(),
+		Message: "plugin " + r.policy.plugin.Name + " does not do the same when it is run again after a question: " + err.Error(),
 		Err:     err,
 	}
 }
@@ -137,74 +147,67 @@ func unreadable() *runtime.AskError {
 	return askErrorf(runtime.KindUnavailable, "the journal of the call cannot be read")
 }
 
-// journaled performs a request, or replays its recorded answer.
-func (g *Gate) journaled(ctx context.Context, name string, params json.RawMessage, s runtime.Streams, serve method) (json.RawMessage, error) {
-	j := g.journal
-	if _, client := g.policy.host.questions[name]; j == nil || client { // questions are journaled per round
-		return serve(g, ctx, params, s)
-	}
-	if strings.HasPrefix(name, "notifications/") {
-		if j.Replaying() { // already sent in an earlier run
-			return json.RawMessage("{}"), nil
-		}
-		return serve(g, ctx, params, s)
-	}
-	if name == "secrets/get" { // the value is read again, never journaled
-		return serve(g, ctx, params, s)
-	}
-	if strings.HasPrefix(name, "kv/") {
-		result, err := serve(g, ctx, params, s)
-		j.Observe([]byte(name), params, encodeAnswers([]runtime.Answer{{Result: result, Err: err}}))
-		return result, err
-	}
-	if name == "http/fetch" {
-		return g.journaledFetch(ctx, params, s)
-	}
-	outcome, replay, err := j.Next(name, params)
-	switch {
-	case err != nil:
-		return nil, g.diverged(err)
-	case replay && len(outcome) > 0 && outcome[0] == keptWrote:
-		return nil, lostWrites()
-	case replay:
-		a := decodeAnswers(outcome, 1)[0]
-		return a.Result, a.Err
-	}
-	if name == "tools/call" {
-		called, _ := jsonraw.String(jsonraw.Get(params, "name"))
-		if err := g.begin(ctx, "the call of "+cut(called, maxMethod), name, params); err != nil {
-			return nil, err
-		}
-	}
-	result, err := serve(g, ctx, params, s)
-	if !g.unknown(ctx, err) {
-		outcome := encodeAnswers([]runtime.Answer{{Result: result, Err: err}})
-		if name == "tools/call" && g.calleesWrote() {
-			outcome = []byte{keptWrote}
-		}
-		j.Record(outcome, name, params)
-	}
-	return result, err
-}
-
 // begin records an upcoming change in a journal that outlives this process.
-func (g *Gate) begin(ctx context.Context, what, family string, request ...[]byte) error {
-	if err := g.alive(ctx); err != nil {
+func (r *replay) begin(ctx context.Context, what, family string, request ...[]byte) error {
+	if err := r.life.alive(ctx); err != nil {
 		return err
 	}
-	if log := g.policy.host.audit; log != nil && g.journal.Kept() { // so that a crash loses no earlier audit entries
+	if log := r.policy.host.audit; log != nil && r.journal.Kept() { // so that a crash loses no earlier audit entries
 		if err := log.Sync(); err != nil {
-			g.policy.host.logger.Error("the audit log cannot be brought to the disk", "call", g.call.ID, "error", err)
+			r.policy.host.logger.Error("the audit log cannot be brought to the disk", "call", r.call.ID, "error", err)
 		}
 	}
-	if err := g.journal.Begin(what, family, request...); err != nil {
-		return g.unnoted(err)
+	if err := r.journal.Begin(what, family, request...); err != nil {
+		return r.unnoted(err)
 	}
 	return nil
 }
 
 // unknown reports whether an error means only that the call was interrupted: a persistent journal must not record it
 // as the outcome.
-func (g *Gate) unknown(ctx context.Context, err error) bool {
-	return err != nil && g.journal.Kept() && g.alive(ctx) != nil
+func (r *replay) unknown(ctx context.Context, err error) bool {
+	return err != nil && r.journal.Kept() && r.life.alive(ctx) != nil
+}
+
+// unnoted returns the error for a change that could not be recorded.
+func (r *replay) unnoted(err error) error {
+	r.policy.host.logger.Error("the journal of a call cannot be written", "plugin", r.policy.plugin.Name, "call", r.call.ID, "error", err)
+	return askErrorf(runtime.KindUnavailable, "the host cannot write its journal, so nothing was changed")
+}
+
+// recalled is the family of journal entries for the operator's answers. Replays use these entries: by then a one-time
+// answer is used up, and others may have expired or been added.
+const recalled = "the operator's answer"
+
+// recall returns the result of live from the first run of the call; a nil result is not recorded.
+func (r *replay) recall(about string, live func() []byte) []byte {
+	j := r.journal
+	switch {
+	case j == nil:
+		return live()
+	case j.Replaying() && !j.Upcoming(recalled, []byte(about)):
+		return nil
+	case !j.Replaying():
+		found := live()
+		if found == nil {
+			return nil
+		}
+		if _, _, err := j.Next(recalled, []byte(about)); err != nil {
+			r.life.noteEnd(r.diverged(err))
+			return nil
+		}
+		j.Record(found, recalled, []byte(about))
+		return found
+	}
+	found, _, err := j.Next(recalled, []byte(about))
+	if err != nil {
+		r.life.noteEnd(r.diverged(err))
+	}
+	return found
+}
+
+// lostWrites returns the error for a replay after nested calls with writes: they do not run again, and their writes
+// were lost with the first run.
+func lostWrites() *runtime.EndError {
+	return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the call cannot continue: the uncommitted writes of a tool that it called were lost in an interruption, and nothing was written"}
 }
