@@ -86,16 +86,20 @@ func lower(operator, client int) result.Bound {
 }
 
 // runTool runs the tool. Its answer is checked and cleaned before its writes are committed.
-func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (o jsonraw.Object, err error) {
-	call.Check = func(raw json.RawMessage) (v catalog.Verdict, err error) {
-		var done result.Cleaning
-		if o, done, err = result.Tool(raw, t); err != nil {
-			return v, err
-		}
-		return catalog.Verdict{Failed: result.Failed(o), Removed: done.Removed, Hidden: done.Hidden}, nil
+func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (jsonraw.Object, error) {
+	run, err := t.Run(ctx, call)
+	if err != nil {
+		return nil, err
 	}
-	_, err = t.Call(ctx, call)
-	return o, err
+	defer run.Abort(nil)
+	o, cleaned, err := result.Tool(run.Answer(), t)
+	if err != nil {
+		return nil, run.Abort(err)
+	}
+	if err := run.Commit(catalog.Verdict{Failed: result.Failed(o), Removed: cleaned.Removed, Hidden: cleaned.Hidden}); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // checkArguments validates the arguments against the input schema. Invalid arguments are a tool error for the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -24,9 +25,6 @@ type Call struct {
 	Trace     trace.Context   // the client's position in a trace, which Params hold too; zero without one
 	Timeout   time.Duration   // the client's limit for the run, in addition to the plugin's own; 0 is none
 	Client    Client          // nil if there is no client to ask or notify
-	// Check inspects the answer before the call's writes are committed; an error ends the call. Nil accepts any answer
-	// and treats one with isError as failed.
-	Check func(answer json.RawMessage) (Verdict, error)
 	// Chain holds the calls above a nested call; nil for a call by a client.
 	Chain *hostfuncs.Chain
 	// DryRun holds back all lasting effects.
@@ -40,7 +38,7 @@ type Call struct {
 	Patient bool
 }
 
-// Verdict is the result of Call.Check.
+// Verdict is the caller's judgement of an answer.
 type Verdict struct {
 	Failed  bool // the tool reported a failure: its writes are dropped
 	Removed int  // characters removed from the answer
@@ -66,11 +64,24 @@ func (r Request) What() string {
 	return fmt.Sprintf("the %s %q", r.Kind, r.Entry)
 }
 
+// Run is a call that its plugin has answered. Its writes are uncommitted and its gate is open until Commit or Abort. It
+// is not safe for concurrent use.
+type Run interface {
+	// Answer returns the plugin's result, unchanged.
+	Answer() json.RawMessage
+	// Commit ends the call. It commits the writes of a success, all or none, and drops those of a failure. The
+	// error is that of the commit, or of an answer over the plugin's limit.
+	Commit(Verdict) error
+	// Abort ends the call, drops its writes and returns the reason as a *Failure; nil records none. A call that has
+	// ended stays as it is, so that Abort can be deferred.
+	Abort(reason error) error
+}
+
 // Server answers the requests of one plugin. Equal servers are the same version of it.
 type Server interface {
-	// Serve runs one request and returns the plugin's result unchanged. It is safe for concurrent use. The requested
+	// Run runs one request. The caller ends the Run by Commit or Abort. It is safe for concurrent use. The requested
 	// entry may have been unpublished since the Snapshot was taken.
-	Serve(ctx context.Context, c Call, r Request) (json.RawMessage, error)
+	Run(ctx context.Context, c Call, r Request) (Run, error)
 	// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if
 	// it were the first.
 	Keeps(session string) bool
@@ -80,4 +91,18 @@ type Server interface {
 	Digest() string
 	// Terms returns a value that is unique to the plugin, its grants and its configuration.
 	Terms() []byte
+}
+
+// call runs a request and commits its writes unless the answer has isError.
+func call(ctx context.Context, s Server, c Call, r Request) (json.RawMessage, error) {
+	run, err := s.Run(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Abort(nil)
+	answer := run.Answer()
+	if err := run.Commit(Verdict{Failed: string(jsonraw.Get(answer, "isError")) == "true"}); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }

@@ -2,7 +2,7 @@
 // plugin.
 //
 //	manifest ──▶ Publish ──▶ Offer ──┐
-//	manifest ──▶ Publish ──▶ Offer ──┼──▶ Join ──▶ Snapshot ──▶ Tool.Call ──▶ Server
+//	manifest ──▶ Publish ──▶ Offer ──┼──▶ Join ──▶ Snapshot ──▶ Tool.Run ──▶ Server
 //	manifest ──▶ Publish ──▶ Offer ──┘
 //
 // Publish selects the entries that one plugin offers, from the operator's publish and hide lines, the plugin's own

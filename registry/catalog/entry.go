@@ -67,14 +67,32 @@ func (t *Tool) compile(key string, log *slog.Logger) (*jsonschema.Schema, error)
 	}})
 }
 
-// Call runs the tool and returns the plugin's result unchanged. It is safe for concurrent use. The error is a *Failure
+// Run runs the tool. The caller ends the Run by Commit or Abort. It is safe for concurrent use. The error is a *Failure
 // that wraps a *runtime.EndError or *runtime.GuestError.
-func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	params, err := namedParams(c.Params, t.local)
+func (t *Tool) Run(ctx context.Context, c Call) (Run, error) {
+	r, err := t.request(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	return t.server.Serve(ctx, c, Request{Method: "tools/call", Kind: manifest.Tool, Entry: t.Local, Params: params, Values: arguments(params), ReadOnly: t.readOnly})
+	return t.server.Run(ctx, c, r)
+}
+
+// Call runs the tool, commits its writes unless the answer has isError, and returns the plugin's result unchanged.
+// Errors are those of Run.
+func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+	r, err := t.request(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return call(ctx, t.server, c, r)
+}
+
+func (t *Tool) request(params json.RawMessage) (Request, error) {
+	params, err := namedParams(params, t.local)
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{Method: "tools/call", Kind: manifest.Tool, Entry: t.Local, Params: params, Values: arguments(params), ReadOnly: t.readOnly}, nil
 }
 
 // Prompt is one published prompt.
@@ -98,7 +116,7 @@ func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.server.Serve(ctx, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
+	return call(ctx, p.server, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
 }
 
 // Complete requests completions for one of the prompt's arguments: completion/complete with a ref/prompt. Errors are
@@ -108,7 +126,7 @@ func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	return p.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
+	return call(ctx, p.server, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
 }
 
 // Resource is one published resource.
@@ -130,7 +148,7 @@ func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.server.Serve(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
+	return call(ctx, r.server, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
 }
 
 // Template is a published family of resources.
@@ -155,7 +173,7 @@ func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
 		return nil, err
 	}
 	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
-	return t.server.Serve(ctx, c, Request{
+	return call(ctx, t.server, c, Request{
 		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: params,
 		Values: grant.NamedValues(t.pattern.Values(uri)),
 	})
@@ -168,5 +186,5 @@ func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error
 	if err != nil {
 		return nil, err
 	}
-	return t.server.Serve(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
+	return call(ctx, t.server, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
 }

@@ -18,10 +18,17 @@ type echo struct{ digest string }
 
 var _ Server = (*echo)(nil)
 
-func (*echo) Serve(_ context.Context, _ Call, r Request) (json.RawMessage, error) {
+func (*echo) Run(_ context.Context, _ Call, r Request) (Run, error) {
 	o := jsonraw.Object{{Key: "method", Value: jsonraw.AppendString(nil, r.Method)}, {Key: "params", Value: r.Params}}
-	return o.Append(nil), nil
+	return answered(o.Append(nil)), nil
 }
+
+// answered is a Run without effects.
+type answered json.RawMessage
+
+func (a answered) Answer() json.RawMessage  { return json.RawMessage(a) }
+func (a answered) Commit(Verdict) error     { return nil }
+func (a answered) Abort(reason error) error { return reason }
 
 func (*echo) Keeps(string) bool { return false }
 func (*echo) Limit() int        { return 0 }

@@ -33,21 +33,20 @@ type codeServer struct {
 	policy *hostfuncs.Policy
 }
 
-// serve runs the function with a gate in its context, as a guest has one.
-func (s *codeServer) serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error) {
+// run runs the function with a gate in its context, as a guest has one.
+func (s *codeServer) run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
 	g := &lazyGate{policy: s.policy, call: c, request: r, changed: changed}
-	defer g.close()
-	result, err := s.call(runtime.WithGate(ctx, g), r.Method, r.Params)
+	t := &transaction{plugin: s.policy.Name(), id: c.ID, gate: g, ctx: ctx}
+	defer t.abortUnanswered()
+	answer, err := s.call(runtime.WithGate(ctx, g), r.Method, r.Params)
 	if err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), asEnd(err))
+		return nil, t.Abort(asEnd(err))
 	}
-	if err := settle(ctx, c, g.gateOrNil(), result); err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, g.gate(), err)
-	}
-	return result, nil
+	t.answer, t.answered = answer, true
+	return t, nil
 }
 
 // lazyGate creates the gate of a call on first use: code of this process seldom needs it.
@@ -63,6 +62,7 @@ type lazyGate struct {
 }
 
 var (
+	_ callGate       = (*lazyGate)(nil)
 	_ runtime.Gate   = (*lazyGate)(nil)
 	_ runtime.Rounds = (*lazyGate)(nil)
 	_ wasi.Host      = (*lazyGate)(nil)
@@ -70,18 +70,18 @@ var (
 
 // Ask forwards to the gate.
 func (g *lazyGate) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
-	return g.gate().Ask(ctx, method, params, s)
+	return g.open().Ask(ctx, method, params, s)
 }
 
 // AskRound forwards to the gate.
 func (g *lazyGate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
-	return g.gate().AskRound(ctx, round, s)
+	return g.open().AskRound(ctx, round, s)
 }
 
 // WASI returns the WASI state of the call.
-func (g *lazyGate) WASI() *wasi.State { return g.gate().WASI() }
+func (g *lazyGate) WASI() *wasi.State { return g.open().WASI() }
 
-func (g *lazyGate) gate() *hostfuncs.Gate {
+func (g *lazyGate) open() *hostfuncs.Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.made == nil {
@@ -93,8 +93,7 @@ func (g *lazyGate) gate() *hostfuncs.Gate {
 	return g.made
 }
 
-// gateOrNil returns the gate, or nil if it was never used.
-func (g *lazyGate) gateOrNil() *hostfuncs.Gate {
+func (g *lazyGate) used() *hostfuncs.Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.made

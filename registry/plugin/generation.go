@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,8 +58,8 @@ var _ catalog.Server = (*Generation)(nil)
 
 // server runs the requests of one generation.
 type server interface {
-	// serve runs one request. It is safe for concurrent use and is not called after close.
-	serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error)
+	// run runs one request. It is safe for concurrent use and is not called after close.
+	run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error)
 	// close releases the server's resources. No call is in progress. It returns when ctx is done.
 	close(ctx context.Context) error
 }
@@ -167,24 +166,25 @@ func (g *Generation) Drain(ctx context.Context) error {
 	return g.server.close(ctx)
 }
 
-// Serve runs one request on this generation, or on its replacement if it is retired.
-func (g *Generation) Serve(ctx context.Context, c catalog.Call, r catalog.Request) (json.RawMessage, error) {
+// Run runs one request on this generation, or on its replacement if it is retired.
+func (g *Generation) Run(ctx context.Context, c catalog.Call, r catalog.Request) (catalog.Run, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
-	result, err := g.once(ctx, c, r)
+	run, err := g.runCurrent(ctx, c, r)
 	if !errors.Is(err, ErrReplaced) {
-		return result, err
+		return run, err
 	}
 	wait, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
 	if g.plugin.Ready(wait) != nil {
 		return nil, err
 	}
-	return g.once(ctx, c, r)
+	return g.runCurrent(ctx, c, r)
 }
 
-func (g *Generation) once(ctx context.Context, c catalog.Call, r catalog.Request) (json.RawMessage, error) {
+// runCurrent runs one request on the generation that admits it, and holds that one open until the call ends.
+func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.Request) (catalog.Run, error) {
 	for !g.acquire() {
 		next := g.plugin.Current()
 		if next == nil || next == g {
@@ -192,19 +192,27 @@ func (g *Generation) once(ctx context.Context, c catalog.Call, r catalog.Request
 		}
 		g = next
 	}
-	defer g.release()
+	handed := false
+	defer func() {
+		if !handed {
+			g.release()
+		}
+	}()
 	if !g.offer.Load().Publishes(c.Principal, r) {
 		return nil, gone(g.plugin.Name, r.What())
 	}
 	if err := g.mayServe(ctx); err != nil {
 		return nil, err
 	}
-	answer, err := g.server.serve(ctx, c, r, g.changed)
-	if err == nil && r.Kind != manifest.Tool && g.output > 0 && len(answer) > g.output {
-		return nil, &runtime.EndError{Kind: runtime.KindLimit,
-			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(answer), g.output)}
+	t, err := g.server.run(ctx, c, r, g.changed)
+	if err != nil {
+		return nil, err
 	}
-	return answer, err
+	if r.Kind != manifest.Tool {
+		t.limit = g.output
+	}
+	t.of, handed = g, true
+	return t, nil
 }
 
 // mayServe calls admit until it succeeds once.

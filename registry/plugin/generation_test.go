@@ -158,21 +158,49 @@ func TestCode_convertsErrors(t *testing.T) {
 	}
 }
 
-// Check sees the answer before the caller does, and its error ends the call.
-func TestGeneration_failedCheckEndsTheCall(t *testing.T) {
+// The caller sees the answer before the commit, and its reason to abort is the failure of the call.
+func TestGeneration_abortIsAFailureOfThePlugin(t *testing.T) {
 	p, _ := homePlugin()
 	g := newTestGeneration(t, p, says(`{"content":[]}`))
 	p.Replace(g)
-	wrong := errors.New("wrong")
-	_, err := tool(t, g, "x").Call(t.Context(), catalog.Call{Check: func(answer json.RawMessage) (catalog.Verdict, error) {
-		if string(answer) != `{"content":[]}` {
-			t.Errorf("%s is looked at", answer)
-		}
-		return catalog.Verdict{}, wrong
-	}})
-	if !errors.Is(err, wrong) {
-		t.Errorf("%v", err)
+	run, err := tool(t, g, "x").Run(t.Context(), catalog.Call{ID: "7"})
+	if err != nil {
+		t.Fatal(err)
 	}
+	if got := string(run.Answer()); got != `{"content":[]}` {
+		t.Errorf("got answer %s", got)
+	}
+	wrong := errors.New("wrong")
+	var failure *catalog.Failure
+	if err := run.Abort(wrong); !errors.Is(err, wrong) || !errors.As(err, &failure) || failure.Plugin != "p" || failure.CallID != "7" {
+		t.Errorf("got %v, want a failure of p that wraps %v", err, wrong)
+	}
+}
+
+// A generation is drained only after its last run was committed or aborted, even without an answer.
+func TestGeneration_drainWaitsForTheEndOfRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := homePlugin()
+		g := newTestGeneration(t, p, says("null"))
+		p.Replace(g)
+		run, err := tool(t, g, "x").Run(t.Context(), catalog.Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Retire()
+		drained := make(chan error, 1)
+		go func() { drained <- g.Drain(context.Background()) }()
+		synctest.Wait()
+		if len(drained) > 0 {
+			t.Error("drained before the commit")
+		}
+		if err := run.Commit(catalog.Verdict{}); err != nil {
+			t.Error(err)
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // One call may change its plugin's lists only maxChanges times: each change rebuilds the catalog.

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -47,7 +46,8 @@ func stateOf(m *Module, wanted runtime.State) runtime.State {
 	return runtime.StateCall
 }
 
-func (s *moduleServer) serve(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (json.RawMessage, error) {
+// run runs one request in an instance of the module. The instance is back in its pool before the answer is returned.
+func (s *moduleServer) run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
@@ -55,27 +55,23 @@ func (s *moduleServer) serve(ctx context.Context, c catalog.Call, r catalog.Requ
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	gate := s.policy.NewGate(gateCall(c, r, changed))
-	defer gate.Close()
+	t := &transaction{plugin: s.policy.Name(), id: c.ID, gate: moduleGate{gate}, admit: release}
+	defer t.abortUnanswered()
 	pool, err := s.ready(ctx)
 	if err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, gate, notReady(err))
+		return nil, t.Abort(notReady(err))
 	}
-	ctx, cancel := shortened(ctx, c.Timeout)
-	defer cancel()
-	result, err := pool.Call(ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
+	t.ctx, t.cancel = shortened(ctx, c.Timeout)
+	answer, err := pool.Call(t.ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
 	if concluded := gate.Conclude(err); err == nil {
 		err = concluded
 	}
 	if err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
+		return nil, t.Abort(err)
 	}
-	result = gate.Redact(result)
-	if err := settle(ctx, c, gate, result); err != nil {
-		return nil, newFailure(s.policy.Name(), c.ID, gate, err)
-	}
-	return result, nil
+	t.answer, t.answered = gate.Redact(answer), true
+	return t, nil
 }
 
 // admit admits a call; a patient call waits until it is admitted.
