@@ -89,14 +89,19 @@ type function struct {
 	labels []label // the open blocks, the function itself outermost
 	locals int     // including parameters
 
+	flow flow
+
+	out                           []byte // the canonical body
+	instructions, straight, calls int
+}
+
+// flow counts the parts of a function's control flow that determine its compile cost.
+type flow struct {
 	blocks, heads, bulks, branches, targets, crossing int
 	nesting, loops, ifs                               depth
 	// chain is the number of consecutive straight parts since control flow last merged: the compiler searches back so
 	// far for the value of a local. chained is the sum over all branches.
 	chain, chained int
-
-	out                           []byte // the canonical body
-	instructions, straight, calls int
 }
 
 // leaf returns the result of Checked.Leaf for the function, -1 for none.
@@ -120,24 +125,24 @@ func (f *function) check(i int, r *reader) {
 		r.fail(ErrMalformed, "function %d does not end where its body does, at offset %d", f.number, r.offset())
 	}
 	f.c.note(r.err)
-	f.over("the number of branches", f.branches, f.c.l.Branches)
-	if f.c.work += f.work(); f.c.work > f.c.workLimit() {
+	f.over("the number of branches", f.flow.branches, f.c.l.Branches)
+	if f.c.work += f.flow.work(f.locals); f.c.work > f.c.workLimit() {
 		f.over("the work to compile it, up to and with the code", f.c.work, f.c.workLimit())
 	}
 }
 
-// work estimates the compile cost of the function beyond its length, in units of about ten nanoseconds: the compiler
+// work estimates the compile cost of a function beyond its length, in units of about ten nanoseconds: the compiler
 // is quadratic in some counts, which a few kilobytes of code can make large. A loop and a bulk instruction include the
 // code that metering adds. The weights were measured.
-func (f *function) work() int {
+func (f *flow) work(locals int) int {
 	return 3*f.blocks*f.blocks +
 		30*f.heads*f.heads +
 		12*f.bulks*f.bulks +
-		f.blocks*f.locals*f.locals/14 +
-		90*f.locals*f.loops.most*(f.locals/50+f.loops.most) +
-		3*f.locals*f.ifs.most*f.ifs.most +
+		f.blocks*locals*locals/14 +
+		90*locals*f.loops.most*(locals/50+f.loops.most) +
+		3*locals*f.ifs.most*f.ifs.most +
 		2*f.targets*f.nesting.most +
-		f.locals*f.chained +
+		locals*f.chained +
 		100*f.crossing
 }
 
@@ -173,7 +178,7 @@ func (f *function) instruction() {
 		return
 	}
 	f.out = in.Append(f.out)
-	if f.instructions++; f.loops.now == 0 {
+	if f.instructions++; f.flow.loops.now == 0 {
 		f.straight++
 	}
 	switch in.Op {
@@ -184,9 +189,9 @@ func (f *function) instruction() {
 	case 0x0b:
 		f.end()
 	case 0x0c, 0x0d: // br, br_if
-		f.branches++
+		f.flow.branches++
 		f.jump(in.X)
-		f.chain++
+		f.flow.chain++
 	case 0x0e:
 		f.brTable()
 	case 0x10:
@@ -196,7 +201,7 @@ func (f *function) instruction() {
 		f.calls++
 		f.cross(in.X)
 	case 0x40: // memory.grow
-		f.bulks++
+		f.flow.bulks++
 	case 0xfc:
 		f.bulk()
 	}
@@ -206,9 +211,9 @@ func (f *function) instruction() {
 func (f *function) bulk() {
 	switch f.in.Sub {
 	case 8, 10, 11, 12, 14, 17:
-		f.bulks++
+		f.flow.bulks++
 	case 15:
-		f.bulks++
+		f.flow.bulks++
 		f.c.grown[f.in.X] = true
 	}
 }

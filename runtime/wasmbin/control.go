@@ -25,22 +25,22 @@ func (f *function) open(in *Instruction) {
 	case in.Type != NoResult:
 		results = 1
 	}
-	f.crossing += params + results
+	f.flow.crossing += params + results
 	arity := results
 	if op == 0x03 {
 		arity = params
 	}
 	f.labels = append(f.labels, label{op: op, arity: arity})
-	f.blocks++
+	f.flow.blocks++
 	switch op {
 	case 0x03:
-		f.heads++
-		f.chain = 0
+		f.flow.heads++
+		f.flow.chain = 0
 	case 0x04:
-		f.chain++
+		f.flow.chain++
 	}
-	f.nest(op, 1)
-	f.over("the nesting", f.nesting.now, f.c.l.Nesting)
+	f.flow.nest(op, 1)
+	f.over("the nesting", f.flow.nesting.now, f.c.l.Nesting)
 }
 
 func (f *function) orElse() {
@@ -54,13 +54,13 @@ func (f *function) orElse() {
 func (f *function) end() {
 	last := f.labels[len(f.labels)-1]
 	f.labels = f.labels[:len(f.labels)-1]
-	if f.chain++; last.to > 0 || last.op >= 0x04 { // control flow merges
-		f.chain = 0
+	if f.flow.chain++; last.to > 0 || last.op >= 0x04 { // control flow merges
+		f.flow.chain = 0
 	}
-	f.nest(last.op, -1)
+	f.flow.nest(last.op, -1)
 }
 
-func (f *function) nest(op byte, n int) {
+func (f *flow) nest(op byte, n int) {
 	f.nesting.add(n)
 	switch op {
 	case 0x03:
@@ -71,7 +71,7 @@ func (f *function) nest(op byte, n int) {
 }
 
 func (f *function) jump(to uint32) {
-	f.targets++
+	f.flow.targets++
 	if f.r.err != nil {
 		return
 	}
@@ -81,12 +81,12 @@ func (f *function) jump(to uint32) {
 	}
 	l := &f.labels[len(f.labels)-1-int(to)]
 	l.to++
-	f.crossing += l.arity
-	f.chained += f.chain
+	f.flow.crossing += l.arity
+	f.flow.chained += f.flow.chain
 }
 
 func (f *function) brTable() {
-	f.branches++
+	f.flow.branches++
 	f.over("the number of targets of a br_table", len(f.in.Labels)-1, f.c.l.BrTable)
 	for _, l := range f.in.Labels {
 		f.jump(l)
@@ -104,7 +104,7 @@ func (f *function) callTo(fn uint32) {
 // cross counts the parameters and results of a call to a function of a type.
 func (f *function) cross(t uint32) {
 	sig := f.signature(t)
-	f.crossing += len(sig.params) + len(sig.results)
+	f.flow.crossing += len(sig.params) + len(sig.results)
 }
 
 func (f *function) signature(t uint32) funcType {

@@ -42,14 +42,14 @@ func (c *checker) write() {
 	}
 	c.boundTables()
 	c.out = append(make([]byte, 0, c.b.Size()+64), header...)
-	c.section(sectionType, c.b.appendTypes())
-	c.section(sectionImport, c.b.appendImports())
-	c.section(sectionFunction, c.b.appendFunctions())
+	c.section(sectionType, appendTypes(c.b.types))
+	c.section(sectionImport, appendImports(c.b.Imports))
+	c.section(sectionFunction, appendFunctions(c.b.funcs[c.b.imported:]))
 	c.section(sectionTable, c.appendTables())
-	c.section(sectionMemory, c.b.appendMemory())
+	c.section(sectionMemory, appendMemory(c.b.Memory))
 	c.section(sectionGlobal, c.read(sectionGlobal, c.globals))
 	c.crowd()
-	c.section(sectionExport, c.b.appendExports())
+	c.section(sectionExport, appendExports(c.b.Exports))
 	if c.b.Start {
 		c.out = AppendSection(c.out, sectionStart, appendU32(nil, c.b.start))
 	}
@@ -79,17 +79,17 @@ func (c *checker) read(id byte, f func(r *reader, out []byte) []byte) (content [
 	return content
 }
 
-func (b *Binary) appendTypes() []byte {
-	out := appendU32(nil, uint32(len(b.types)))
-	for _, t := range b.types {
+func appendTypes(types []funcType) []byte {
+	out := appendU32(nil, uint32(len(types)))
+	for _, t := range types {
 		out = AppendBytes(AppendBytes(append(out, 0x60), t.params), t.results)
 	}
 	return out
 }
 
-func (b *Binary) appendImports() []byte {
-	out := appendU32(nil, uint32(len(b.Imports)))
-	for _, i := range b.Imports {
+func appendImports(imports []Import) []byte {
+	out := appendU32(nil, uint32(len(imports)))
+	for _, i := range imports {
 		out = append(AppendName(AppendName(out, i.Module), i.Name), byte(i.Kind))
 		switch i.Kind {
 		case Func:
@@ -105,9 +105,10 @@ func (b *Binary) appendImports() []byte {
 	return out
 }
 
-func (b *Binary) appendFunctions() []byte {
-	out := appendU32(make([]byte, 0, 2*b.Funcs), uint32(b.Funcs))
-	for _, t := range b.funcs[b.imported:] {
+// appendFunctions encodes the type of each function defined.
+func appendFunctions(types []uint32) []byte {
+	out := appendU32(make([]byte, 0, 2*len(types)), uint32(len(types)))
+	for _, t := range types {
 		out = appendU32(out, t)
 	}
 	return out
@@ -122,16 +123,16 @@ func (c *checker) appendTables() []byte {
 	return out
 }
 
-func (b *Binary) appendMemory() []byte {
-	if b.Memory == nil {
+func appendMemory(m *Range) []byte {
+	if m == nil {
 		return nil
 	}
-	return b.Memory.append([]byte{1})
+	return m.append([]byte{1})
 }
 
-func (b *Binary) appendExports() []byte {
-	out := appendU32(nil, uint32(len(b.Exports)))
-	for _, e := range b.Exports {
+func appendExports(exports []Export) []byte {
+	out := appendU32(nil, uint32(len(exports)))
+	for _, e := range exports {
 		out = appendU32(append(AppendName(out, e.Name), byte(e.Kind)), e.Index)
 	}
 	return out

@@ -42,10 +42,11 @@ func Read(wasm []byte) (*Binary, error) {
 	if err := checkHeader(wasm); err != nil {
 		return nil, err
 	}
-	b := &Binary{wasm: wasm, dataCount: -1}
-	if err := b.split(); err != nil {
+	sections, err := split(wasm)
+	if err != nil {
 		return nil, err
 	}
+	b := &Binary{wasm: wasm, sections: sections, dataCount: -1}
 	for i := range b.sections {
 		if err := b.section(&b.sections[i]); err != nil {
 			return nil, err
@@ -71,8 +72,8 @@ func checkHeader(wasm []byte) error {
 }
 
 // split locates the sections.
-func (b *Binary) split() error {
-	r := reader{b: b.wasm, pos: len(header), what: "the list of sections"}
+func split(wasm []byte) (sections []section, err error) {
+	r := reader{b: wasm, pos: len(header), what: "the list of sections"}
 	for last := 0; !r.done(); {
 		s := section{begin: r.pos}
 		s.id = r.u8()
@@ -88,15 +89,15 @@ func (b *Binary) split() error {
 			r.fail(ErrMalformed, "%s at offset %d is unknown, doubled or out of order", sectionName(s.id), s.begin)
 		}
 		last = max(last, rank)
-		b.sections = append(b.sections, s)
-		if len(b.sections) > maxSections {
+		sections = append(sections, s)
+		if len(sections) > maxSections {
 			r.fail(ErrLimit, "more than %d sections", maxSections)
 		}
 		if r.err != nil {
-			return r.err
+			return nil, r.err
 		}
 	}
-	return nil
+	return sections, nil
 }
 
 // sectionRank returns the position of a section in the order of the format, or -1 for an unknown ID; custom sections

@@ -7,7 +7,8 @@ import (
 )
 
 // reader decodes bytes of a file. err is the first error; after it every read returns zero and does not advance, so
-// callers check err once per loop iteration.
+// callers check err once per loop iteration. It has one method for each type and each group of instructions of the
+// binary format.
 type reader struct {
 	b    []byte
 	pos  int
