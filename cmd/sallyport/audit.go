@@ -40,9 +40,9 @@ cannot be told.`,
 				return err
 			}
 			if receipt != "" {
-				return prove(std, s.AuditFolder(), receipt)
+				return prove(std, s.State().Audit(), receipt)
 			}
-			return verifyAudit(std, s.AuditFolder())
+			return verifyAudit(std, s.State().Audit())
 		},
 	}
 	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
@@ -99,7 +99,7 @@ func newAuditShow(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showCall(std, s.AuditFolder(), args[0])
+			return showCall(std, s.State().Audit(), args[0])
 		},
 	}
 }
@@ -136,7 +136,7 @@ func newAuditTail(std stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return tailAudit(std, s.AuditFolder(), n, plugin, asJSON)
+			return tailAudit(std, s.State().Audit(), n, plugin, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the lines as they are kept, with their proofs")

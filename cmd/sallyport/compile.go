@@ -72,8 +72,8 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 		return err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
-		CacheDir: s.CompiledFolder(),
-		Compiler: host.CompileInChild(s.CompiledFolder(), slog.New(slog.DiscardHandler)), // each file has its own line of output
+		CacheDir: s.State().Compiled(),
+		Compiler: host.CompileInChild(s.State().Compiled(), slog.New(slog.DiscardHandler)), // each file has its own line of output
 		Host:     host.Functions(),
 	})
 	if err != nil {

@@ -140,6 +140,6 @@ func localToken(s *settings.Settings) (string, error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return "", err
 	}
-	token, _, err := auth.Local(s.LocalTokenFile())
+	token, _, err := auth.Local(s.State().LocalToken())
 	return token, err
 }

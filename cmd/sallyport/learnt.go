@@ -57,7 +57,7 @@ func readLearnt(s *settings.Settings, plugin string) (*learnt, error) {
 	l.gates = host.Gates(s)
 	defer l.gates.Close()
 	l.places = infer.Places{Home: l.gates.Places().Home, Workspace: l.plugin.Workspace}
-	err := audit.Read(s.AuditFolder(), func(line audit.Line) bool {
+	err := audit.Read(s.State().Audit(), func(line audit.Line) bool {
 		name, ok := jsonraw.String(jsonraw.Get(line.Text, "plugin"))
 		var n noted
 		if ok && name == plugin && json.Unmarshal(line.Text, &n) == nil {

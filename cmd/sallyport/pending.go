@@ -80,7 +80,7 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 // noteOnce returns a function that writes one answer as a separate audit chain.
 func noteOnce(s *settings.Settings) func(consent.Answered) error {
 	return func(a consent.Answered) error {
-		log := audit.New(s.AuditFolder(), audit.Options{})
+		log := audit.New(s.State().Audit(), audit.Options{})
 		_, err := log.Append(a.Members())
 		return errors.Join(err, log.Close())
 	}

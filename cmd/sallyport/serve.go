@@ -158,7 +158,7 @@ func stateKeys(s *settings.Settings) (*userfile.KeyFile, error) {
 	if file := s.Text("state_keys"); file != "" {
 		return userfile.SharedKeys(file)
 	}
-	return userfile.OwnKeys(s.OwnKeysFile())
+	return userfile.OwnKeys(s.State().Keys())
 }
 
 // ending is the deadline shared by all components that stop together.

@@ -68,7 +68,7 @@ func (t *seat) take() bool {
 }
 
 func (t *seat) sit() error {
-	f, err := os.OpenFile(t.settings.ConsoleFile()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(t.settings.State().Console()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (t *seat) sit() error {
 	}
 	t.lock = f
 	port, page := lastPort(t.settings), t.make()
-	if err := os.Remove(t.settings.ConsoleFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(t.settings.State().Console()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // remove the old address first
 	}
 	if t.url, err = listen(page, t.addr, port); err != nil {
@@ -87,7 +87,7 @@ func (t *seat) sit() error {
 	t.page = page
 	raw, err := json.Marshal(whereabouts{URL: t.url})
 	if err == nil {
-		_, err = userfile.Change(t.settings.ConsoleFile(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
+		_, err = userfile.Change(t.settings.State().Console(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func lastPort(s *settings.Settings) string {
 }
 
 func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
-	raw, err := userfile.Read(s.ConsoleFile())
+	raw, err := userfile.Read(s.State().Console())
 	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &w)
 	}
@@ -231,7 +231,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 	kept := store.New(store.Options{Dir: s.Text("state")})
 	t, err := newSeat(s, log, func() *console.Console {
 		note := func(a consent.Answered) error {
-			log := audit.New(s.AuditFolder(), audit.Options{})
+			log := audit.New(s.State().Audit(), audit.Options{})
 			_, err := log.Append(a.Members())
 			return errors.Join(err, log.Close())
 		}

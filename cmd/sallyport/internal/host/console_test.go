@@ -22,7 +22,7 @@ func TestFindConsole_waits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := os.OpenFile(s.ConsoleFile()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	other, err := os.OpenFile(s.State().Console()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestFindConsole_waits(t *testing.T) {
 		found <- at
 	}()
 	const want = "http://127.0.0.1:1/#TOKEN"
-	if err := os.WriteFile(s.ConsoleFile(), []byte(`{"url":"`+want+`"}`), 0o600); err != nil {
+	if err := os.WriteFile(s.State().Console(), []byte(`{"url":"`+want+`"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if at := <-found; at != want {

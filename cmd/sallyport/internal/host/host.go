@@ -66,8 +66,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
-		CacheDir: s.CompiledFolder(),
-		Compiler: CompileInChild(s.CompiledFolder(), log),
+		CacheDir: s.State().Compiled(),
+		Compiler: CompileInChild(s.State().Compiled(), log),
 		Host:     Functions(),
 		Logger:   log,
 		Kept:     uint64(s.Bytes("limits.kept")),
@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	age, size := s.Keep("audit.keep")
 	h := &Host{
 		Engine: engine, Store: store.New(store.Options{Dir: s.Text("state")}), settings: s, log: log,
-		audit: audit.New(s.AuditFolder(), audit.Options{
+		audit: audit.New(s.State().Audit(), audit.Options{
 			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
 			Keep:   audit.Keep{Age: age, Bytes: size},
 		}),

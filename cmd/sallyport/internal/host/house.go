@@ -48,7 +48,7 @@ type house struct {
 var _ console.House = (*house)(nil)
 
 func newHouse(s *settings.Settings, kept *store.Store, note func(consent.Answered) error) *house {
-	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.AuditFolder(), shownCalls)}
+	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
 }
 
 func (h *house) members() []member {

@@ -14,7 +14,7 @@ func OpenLock(s *settings.Settings, o lock.Options) (*lock.Lock, error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
-	o.File, o.Keep = s.LockFile(), s.ApprovedFolder()
+	o.File, o.Keep = s.LockFile(), s.State().Approved()
 	o.Locked = o.Locked || s.Bool("locked")
 	l, err := lock.Open(o)
 	var broken *lock.FileError

@@ -38,20 +38,20 @@ func Dialects() []registry.Dialect {
 }
 
 func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
-	prefix := p.Prefix
+	prefix := p.Publish.Prefix
 	return registry.Config{
 		Source:   p.Source,
-		Digest:   p.Digest,
+		Digest:   p.Trust.Digest,
 		Disabled: p.Disabled,
 		Prefix:   &prefix,
-		Only:     p.Only,
-		Hide:     p.Hide,
+		Only:     p.Publish.Only,
+		Hide:     p.Publish.Hide,
 		Limits:   Limits(s, p.Limits),
 		Grants:   p.Grants,
 		State:    runtime.State(p.State),
 		Frozen:   p.Frozen,
 		Seed:     seedOf(p),
-		Updates:  updatesOf(p),
+		Updates:  updatesOf(p.Trust),
 		Learn:    p.Learn,
 
 		Workspace: p.Workspace,
@@ -71,11 +71,11 @@ func seedOf(p settings.Plugin) string {
 }
 
 // updatesOf returns the updates that the operator approved in advance.
-func updatesOf(p settings.Plugin) registry.Updates {
+func updatesOf(t settings.Trust) registry.Updates {
 	switch {
-	case p.Dev:
+	case t.Dev:
 		return registry.UpdatesDev
-	case p.Updates == string(registry.UpdatesSame):
+	case t.Updates == string(registry.UpdatesSame):
 		return registry.UpdatesSame
 	}
 	return ""

@@ -103,12 +103,12 @@ func (p *present) file() string { return memberFile(p.host.settings, p.member.ID
 func (p *present) end() { _ = os.Remove(p.file()) }
 
 func memberFile(s *settings.Settings, id string) string {
-	return filepath.Join(s.HostsFolder(), id+".json")
+	return filepath.Join(s.State().Hosts(), id+".json")
 }
 
 // members returns the running hosts of a state folder, oldest first. It removes the files of hosts that have exited.
 func members(s *settings.Settings, kept *store.Store) ([]member, error) {
-	entries, err := os.ReadDir(s.HostsFolder())
+	entries, err := os.ReadDir(s.State().Hosts())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

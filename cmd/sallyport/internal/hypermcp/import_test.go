@@ -135,7 +135,7 @@ func TestImport_skip(t *testing.T) {
 	_, _, s := imported(t, `{"plugins":{"a":{"url":"file:///a.wasm","runtime_config":{"skip_tools":["temp_.*","^old"],
 		"skip_prompts":["p[12]"],"skip_resources":["secret.*"],"skip_resource_templates":["x://.*"],"memory_limit":null}}}}`, Options{Offer: offer})
 	p := s.Plugins[0]
-	if got := strings.Join(p.Hide, " "); got != "temp_a old_one p1 p2 x://s x://{t}" || p.Disabled {
+	if got := strings.Join(p.Publish.Hide, " "); got != "temp_a old_one p1 p2 x://s x://{t}" || p.Disabled {
 		t.Errorf("%s, disabled: %t", got, p.Disabled)
 	}
 }

@@ -13,7 +13,7 @@ func OpenFor(s *settings.Settings, w io.Writer) (*File, error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
-	return Open(s.LogFile(), w)
+	return Open(s.State().Log(), w)
 }
 
 // For returns a logger to w with the level and format of the settings.

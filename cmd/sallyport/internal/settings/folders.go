@@ -38,16 +38,16 @@ func (s *Settings) placeWorkspaces() error {
 	return nil
 }
 
-// placeSources makes the sources of plugins absolute; relative ones are based on the folder of the configuration file.
-func (s *Settings) placeSources() error {
-	for i := range s.Plugins {
-		source := &s.Plugins[i].Source
+// placeSources makes the sources of plugins absolute; relative ones are based on dir.
+func placeSources(plugins []Plugin, dir string) error {
+	for i := range plugins {
+		source := &plugins[i].Source
 		if *source == "" || strings.Contains(*source, "://") {
 			continue
 		}
 		path := *source
 		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
-			path = filepath.Join(filepath.Dir(s.File), path)
+			path = filepath.Join(dir, path)
 		}
 		abs, err := absolute(path)
 		if err != nil {
@@ -58,42 +58,36 @@ func (s *Settings) placeSources() error {
 	return nil
 }
 
-// fillFolders sets the defaults of the plugin folder and the state folder, and makes all paths absolute.
-func (s *Settings) fillFolders() error {
-	if s.Text("dir") == "" {
-		file := s.File
+// fillFolders sets the defaults of the plugin folder, which is beside the configuration file, and of the state folder, and
+// makes all paths absolute.
+func (v *Values) fillFolders(file string) error {
+	if v.Text("dir") == "" {
 		if file == "" {
 			file, _ = DefaultFile()
 		}
 		if file == "" {
 			return fmt.Errorf("no plugin folder: name one, as in sallyport serve DIR")
 		}
-		s.set("dir", filepath.Join(filepath.Dir(file), "plugins"))
+		v.setText("dir", filepath.Join(filepath.Dir(file), "plugins"))
 	}
-	if s.Text("state") == "" {
+	if v.Text("state") == "" {
 		dir, err := stateFolder()
 		if err != nil {
 			return err
 		}
-		s.set("state", dir)
+		v.setText("state", dir)
 	}
 	for _, k := range Keys() {
-		if k.Kind != Path || s.Text(k.Name) == "" {
+		if k.Kind != Path || v.Text(k.Name) == "" {
 			continue
 		}
-		abs, err := absolute(s.Text(k.Name))
+		abs, err := absolute(v.Text(k.Name))
 		if err != nil {
 			return err
 		}
-		s.set(k.Name, abs)
+		v.setText(k.Name, abs)
 	}
 	return nil
-}
-
-func (s *Settings) set(key, text string) {
-	v := s.values[key]
-	v.Text = text
-	s.values[key] = v
 }
 
 // DefaultFolders returns the default folders of configuration, plugins and state, with and without the XDG variables of

@@ -35,7 +35,7 @@ func (s *Settings) open(file string) (*strictyaml.Node, error) {
 }
 
 // readHost checks the host settings of the file and returns the line of each.
-func (s *Settings) readHost(root *strictyaml.Node) (map[string]int, error) {
+func readHost(root *strictyaml.Node) (map[string]int, error) {
 	lines := map[string]int{}
 	if root == nil {
 		return lines, nil

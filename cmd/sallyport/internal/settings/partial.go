@@ -14,7 +14,7 @@ func LoadHost(o Options) (s *Settings, broken, err error) {
 	if s, broken = Load(o); broken == nil {
 		return s, nil, nil
 	}
-	s = &Settings{options: o, values: map[string]Value{}}
+	s = &Settings{options: o}
 	if s.File = o.File; s.File == "" {
 		if s.File, err = DefaultFile(); err != nil {
 			return nil, nil, broken
@@ -32,16 +32,16 @@ func LoadHost(o Options) (s *Settings, broken, err error) {
 		}
 		root = nil
 	}
-	root, ok := s.readable(root)
+	root, ok := readable(root)
 	if !ok {
 		return nil, nil, broken
 	}
-	lines, err := s.readHost(root)
+	lines, err := readHost(root)
 	if err == nil {
-		err = s.resolve(o, root, lines)
+		s.Values, err = resolve(o, s.File, root, lines)
 	}
 	if err == nil {
-		err = s.fillFolders()
+		err = s.fillFolders(s.File)
 	}
 	return s, broken, err
 }
@@ -51,7 +51,7 @@ var namesState = regexp.MustCompile(`["']?state["']?[ \t]*:[ \t]*[^ \t\r\n]`)
 
 // readable keeps the host settings of a file that are valid by themselves; false if the state folder is invalid or
 // ambiguous.
-func (s *Settings) readable(root *strictyaml.Node) (*strictyaml.Node, bool) {
+func readable(root *strictyaml.Node) (*strictyaml.Node, bool) {
 	if root == nil {
 		return nil, true
 	}
@@ -59,7 +59,7 @@ func (s *Settings) readable(root *strictyaml.Node) (*strictyaml.Node, bool) {
 	seen := map[string]bool{"plugins": true, "max_grants": true}
 	for _, m := range root.Members {
 		key := m.Key.Text
-		_, err := s.readHost(&strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line, Members: []strictyaml.Member{m}})
+		_, err := readHost(&strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line, Members: []strictyaml.Member{m}})
 		switch {
 		case key == "state" && (err != nil || seen[key]):
 			return nil, false

@@ -2,43 +2,46 @@ package settings
 
 import "path/filepath"
 
-// inState joins a path below the state folder. Unless the operator sets other places, the folder holds:
+// StateFolder is the path of a state folder. Unless the operator sets other places, it holds:
 //
 //	sallyport.log  tokens  token  state-keys  console  hosts/  audit/  compiled/  approved/  sallyport.lock
-func (s *Settings) inState(names ...string) string {
-	return filepath.Join(append([]string{s.Text("state")}, names...)...)
-}
+type StateFolder string
 
-// LogFile returns the path of the log.
-func (s *Settings) LogFile() string { return s.inState("sallyport.log") }
+// State returns the state folder.
+func (s *Settings) State() StateFolder { return StateFolder(s.Text("state")) }
 
-// AuditFolder returns the folder of the audit log.
-func (s *Settings) AuditFolder() string { return s.inState("audit") }
+func (d StateFolder) join(name string) string { return filepath.Join(string(d), name) }
 
-// CompiledFolder returns the cache folder of compiled modules.
-func (s *Settings) CompiledFolder() string { return s.inState("compiled") }
+// Log returns the path of the log.
+func (d StateFolder) Log() string { return d.join("sallyport.log") }
 
-// ApprovedFolder returns the folder with the bytes of approved plugins.
-func (s *Settings) ApprovedFolder() string { return s.inState("approved") }
+// Audit returns the folder of the audit log.
+func (d StateFolder) Audit() string { return d.join("audit") }
 
-// OwnKeysFile returns the file of this state folder's own keys, which seal continuations.
-func (s *Settings) OwnKeysFile() string { return s.inState("state-keys") }
+// Compiled returns the cache folder of compiled modules.
+func (d StateFolder) Compiled() string { return d.join("compiled") }
 
-// LocalTokenFile returns the file of the token for programs on this machine.
-func (s *Settings) LocalTokenFile() string { return s.inState("token") }
+// Approved returns the folder with the bytes of approved plugins.
+func (d StateFolder) Approved() string { return d.join("approved") }
 
-// ConsoleFile returns the file of the console's address.
-func (s *Settings) ConsoleFile() string { return s.inState("console") }
+// Keys returns the file of this state folder's own keys, which seal continuations.
+func (d StateFolder) Keys() string { return d.join("state-keys") }
 
-// HostsFolder returns the folder in which running hosts publish their state.
-func (s *Settings) HostsFolder() string { return s.inState("hosts") }
+// LocalToken returns the file of the token for programs on this machine.
+func (d StateFolder) LocalToken() string { return d.join("token") }
+
+// Console returns the file of the console's address.
+func (d StateFolder) Console() string { return d.join("console") }
+
+// Hosts returns the folder in which running hosts publish their state.
+func (d StateFolder) Hosts() string { return d.join("hosts") }
 
 // TokensFile returns the file of named tokens.
 func (s *Settings) TokensFile() string {
 	if file := s.Text("http.tokens"); file != "" {
 		return file
 	}
-	return s.inState("tokens")
+	return s.State().join("tokens")
 }
 
 // LockFile returns the lock file: the configured one, or the one of the state folder, shared by all plugin folders. A
@@ -48,5 +51,5 @@ func (s *Settings) LockFile() string {
 	if file := s.Text("lock"); file != "" {
 		return file
 	}
-	return s.inState("sallyport.lock")
+	return s.State().join("sallyport.lock")
 }

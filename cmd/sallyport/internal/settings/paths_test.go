@@ -19,7 +19,7 @@ func TestPaths(t *testing.T) {
 	}
 	s := load("dir: /srv/my plugins\n")
 	for _, path := range []string{
-		s.LogFile(), s.AuditFolder(), s.CompiledFolder(), s.ApprovedFolder(), s.OwnKeysFile(), s.LocalTokenFile(), s.TokensFile(), s.LockFile(),
+		s.State().Log(), s.State().Audit(), s.State().Compiled(), s.State().Approved(), s.State().Keys(), s.State().LocalToken(), s.TokensFile(), s.LockFile(),
 	} {
 		if !strings.HasPrefix(path, state+string(filepath.Separator)) {
 			t.Errorf("%s is not in %s", path, state)

@@ -18,18 +18,14 @@ type Plugin struct {
 	Name     string // its key
 	Line     int
 	Source   string // a file; "" is NAME.wasm in the plugin folder
-	Digest   string // pinned digest, "sha256:" and hex; "" uses the lock file
 	Disabled bool
-	Prefix   bool     // publish tools as NAME-tool; default true
-	Only     []string // allowlist of published names; nil is all
-	Hide     []string // denylist of published names
+	Trust    Trust
+	Publish  Publish
 	Limits   Limits
 	State    string // lifetime of an instance; "" is the plugin's choice
 	Frozen   bool   // clocks do not advance
 	Seeded   bool   // random numbers are the same in each call
 	Learn    bool   // record the grants that its calls need in the audit log
-	Updates  string // "same-interface": new bytes with the same interface and wants need no approval; "" is none
-	Dev      bool   // no new bytes need approval
 	// Grants are its permissions, under the ceilings of the file and its own.
 	Grants *grant.Set
 	// Workspace is the absolute path of {workspace} in its grants; "" is none.
@@ -39,6 +35,20 @@ type Plugin struct {
 	Written []Written
 
 	ceiling *grant.Set
+}
+
+// Trust says which bytes of a plugin run without an approval, besides those in the lock file.
+type Trust struct {
+	Digest  string // pinned digest, "sha256:" and hex; "" uses the lock file
+	Updates string // "same-interface": new bytes with the same interface and wants; "" is none
+	Dev     bool   // any bytes
+}
+
+// Publish selects the names that a plugin publishes, and their form.
+type Publish struct {
+	Prefix bool     // publish tools as NAME-tool; default true
+	Only   []string // allowlist; nil is all
+	Hide   []string // denylist
 }
 
 // Written is one value of a plugin's section.
@@ -82,7 +92,7 @@ func readPlugins(root *strictyaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 }
 
 func readPlugin(name, body *strictyaml.Node) (Plugin, error) {
-	p := Plugin{Name: name.Text, Line: name.Line, Prefix: true, Grants: &grant.Set{}}
+	p := Plugin{Name: name.Text, Line: name.Line, Publish: Publish{Prefix: true}, Grants: &grant.Set{}}
 	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
 		return p, name.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
 	}
@@ -129,13 +139,13 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	case "source":
 		p.Source, err = v.Scalar(what)
 	case "digest":
-		p.Digest, err = digest(v, what)
+		p.Trust.Digest, err = digest(v, what)
 	case "disabled":
 		p.Disabled, err = boolean(v, what)
 	case "prefix":
-		p.Prefix, err = boolean(v, what)
+		p.Publish.Prefix, err = boolean(v, what)
 	case "publish":
-		err = p.publish(v)
+		err = p.Publish.read(v, what)
 	case "limits":
 		err = p.Limits.read(v, what)
 	case "state":
@@ -147,9 +157,9 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	case "learn":
 		p.Learn, err = boolean(v, what)
 	case "updates":
-		p.Updates, err = oneOf(v, what, "approve", "same-interface")
+		p.Trust.Updates, err = oneOf(v, what, "approve", "same-interface")
 	case "dev":
-		p.Dev, err = boolean(v, what)
+		p.Trust.Dev, err = boolean(v, what)
 	case "workspace":
 		p.Workspace, err = v.Scalar(what)
 	case "grants":
@@ -160,8 +170,8 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	return err
 }
 
-func (p *Plugin) publish(n *strictyaml.Node) error {
-	return n.Each(p.Name+".publish", func(k, v *strictyaml.Node) error {
+func (p *Publish) read(n *strictyaml.Node, what string) error {
+	return n.Each(what, func(k, v *strictyaml.Node) error {
 		err := checkKey(k, "publish.", "publish")
 		if err != nil {
 			return err

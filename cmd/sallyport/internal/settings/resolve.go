@@ -13,34 +13,33 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
-// resolve sets each key from its strongest source.
-func (s *Settings) resolve(o Options, root *strictyaml.Node, lines map[string]int) error {
+// resolve returns each key with the text of its strongest source. lines are those of the keys in the file.
+func resolve(o Options, file string, root *strictyaml.Node, lines map[string]int) (values Values, err error) {
 	v := viper.New()
 	if err := v.MergeConfigMap(hostMap(root)); err != nil {
-		return err
+		return values, err
 	}
 	for _, k := range Keys() {
 		v.SetDefault(k.Name, k.Default)
 		if err := v.BindEnv(k.Name, k.Env()); err != nil {
-			return err
+			return values, err
 		}
 		if f := flagOf(o.Flags, k); f != nil {
 			if err := v.BindPFlag(k.Name, f); err != nil {
-				return err
+				return values, err
 			}
 		}
-		val := s.sourceOf(o, k, lines)
+		val := sourceOf(o, k, file, lines)
 		val.Text = textOf(v, k)
 		if k.Name == "dir" && o.Dir != "" {
 			val.Text, val.Source, val.Where = o.Dir, FromFlag, "DIR"
 		}
 		if err := val.check(); err != nil {
-			return err
+			return values, err
 		}
-		s.values[k.Name] = val
-		s.order = append(s.order, k.Name)
+		values.add(val)
 	}
-	return nil
+	return values, nil
 }
 
 func flagOf(flags *pflag.FlagSet, k Key) *pflag.Flag {
@@ -50,7 +49,7 @@ func flagOf(flags *pflag.FlagSet, k Key) *pflag.Flag {
 	return flags.Lookup(k.Flag)
 }
 
-func (s *Settings) sourceOf(o Options, k Key, lines map[string]int) Value {
+func sourceOf(o Options, k Key, file string, lines map[string]int) Value {
 	if f := flagOf(o.Flags, k); f != nil && f.Changed {
 		return Value{Key: k, Source: FromFlag, Where: "--" + f.Name}
 	}
@@ -58,7 +57,7 @@ func (s *Settings) sourceOf(o Options, k Key, lines map[string]int) Value {
 		return Value{Key: k, Source: FromEnv, Where: k.Env()}
 	}
 	if line, ok := lines[k.Name]; ok {
-		return Value{Key: k, Source: FromFile, Where: s.File + ":" + strconv.Itoa(line)}
+		return Value{Key: k, Source: FromFile, Where: file + ":" + strconv.Itoa(line)}
 	}
 	return Value{Key: k, Source: FromDefault}
 }
