@@ -1,10 +1,16 @@
 package rewrite
 
-// analysis is the state of analysing one function.
+import "github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+
+// analysis is the state of analysing one function. It runs for one function at a time while writing, since the
+// records of a large file would take many times its size, and reuses its buffers for the next one.
 type analysis struct {
 	*rewriter
-	f    *function
-	open []block // the open blocks, the function itself first
+	f      *function
+	events []event // changes
+	costs  []int64 // of the straight parts
+	open   []block // the open blocks, the function itself first
+	in     wasmbin.Instruction
 	// begun is set after the first instruction that may leave the straight line from the function's start, or that
 	// consumes fuel.
 	begun bool
@@ -76,7 +82,7 @@ func (a *analysis) instruction() {
 		a.pays(-pageShift)
 	case 0xd2: // ref.func
 		a.shift(in.X)
-		a.entry(in.X)
+		a.refs.entry(in.X)
 		a.add(refFunc, 0, in.X)
 	case 0xfc:
 		a.bulk()
@@ -158,17 +164,5 @@ func (a *analysis) pays(shift int8) {
 func (a *analysis) label(l uint32) {
 	if uint64(l) >= uint64(len(a.open)) {
 		a.malformed("a function branches out of itself, before byte %d of its body", a.in.End)
-	}
-}
-
-func (w *rewriter) knownType(typ uint32) {
-	if uint64(typ) >= uint64(w.b.Types()) {
-		w.malformed("type %d of %d is named", typ, w.b.Types())
-	}
-}
-
-func (w *rewriter) knownGlobal(g uint32) {
-	if g >= w.nGlobals() {
-		w.malformed("global %d of %d is named", g, w.nGlobals())
 	}
 }

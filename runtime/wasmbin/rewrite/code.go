@@ -18,10 +18,11 @@ func (w *rewriter) writeCode() []byte {
 	}
 	out := binary.AppendUvarint(make([]byte, 0, size+size/2), uint64(n+len(w.getSet)))
 	var scratch []byte
+	a := &analysis{rewriter: w}
 	for i := 0; i < n && w.err == nil; i++ {
 		length := d.U32()
 		at := d.Offset()
-		scratch = w.writeFunction(scratch[:0], i, d.Bytes(length), at)
+		scratch = a.writeFunction(scratch[:0], i, d.Bytes(length), at)
 		out = wasmbin.AppendBytes(out, scratch)
 	}
 	for _, a := range w.getSet {
@@ -31,31 +32,30 @@ func (w *rewriter) writeCode() []byte {
 }
 
 // writeFunction appends a function with its events applied.
-func (w *rewriter) writeFunction(out []byte, i int, body []byte, at int) []byte {
-	f := w.analyse(i, body, at)
-	if w.err != nil {
+func (a *analysis) writeFunction(out []byte, i int, body []byte, at int) []byte {
+	a.analyse(i, body, at)
+	if a.err != nil {
 		return out
 	}
-	if !w.o.Meter {
+	if !a.o.Meter {
 		return append(out, body...)
 	}
-	w.addCalls(f)
-	c := coder{rewriter: w, f: f, out: out, temp: f.locals}
+	a.addCalls()
+	c := coder{analysis: a, out: out, temp: a.f.locals}
 	c.locals()
 	c.enter()
-	from := uint32(f.first)
-	for i := range w.events {
-		from = c.change(&w.events[i], from, i == f.early)
+	from := uint32(a.f.first)
+	for i := range a.events {
+		from = c.change(&a.events[i], from, i == a.f.early)
 	}
-	c.out = append(c.out, f.body[from:]...)
+	c.out = append(c.out, a.f.body[from:]...)
 	c.exit()
 	return c.out
 }
 
 // coder writes one metered function.
 type coder struct {
-	*rewriter
-	f    *function
+	*analysis
 	out  []byte
 	temp uint32 // index of an added i64 local; a second one follows if the function calls or pays
 	// quiet is the end of the loop in which temp holds the fuel, so that the fuel is not loaded from memory: the
@@ -172,8 +172,8 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	case e.kind == callFunc:
 		c.op(opCall, c.shift(e.arg))
 	case e.kind == refFunc:
-		c.out = wasmbin.AppendS64(append(c.out, opI32Const), int64(c.entry(e.arg)))
-		c.op(opTableGet, c.references())
+		c.out = wasmbin.AppendS64(append(c.out, opI32Const), int64(c.refs.entry(e.arg)))
+		c.op(opTableGet, c.refTable())
 	case c.f.calls > 0:
 		c.op(opBr, e.arg)
 	default:
@@ -185,7 +185,7 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 // assert makes the engine's validator check the type of the value on the top of the stack, which it omits for a typed
 // select: an empty block takes the value and returns it.
 func (c *coder) assert(typ byte) {
-	c.out = wasmbin.AppendS64(append(c.out, opBlock), int64(c.typeOf(string([]byte{typ}), string([]byte{typ}))))
+	c.out = wasmbin.AppendS64(append(c.out, opBlock), int64(c.types.index(string([]byte{typ}), string([]byte{typ}))))
 	c.out = append(c.out, opEnd)
 }
 

@@ -27,40 +27,35 @@ const (
 )
 
 // addCalls adds to the cost of each call the part that the called function does not count itself.
-func (w *rewriter) addCalls(f *function) {
-	imported := uint32(w.b.ImportedFuncs())
-	for _, e := range w.events {
+func (a *analysis) addCalls() {
+	imported := uint32(a.b.ImportedFuncs())
+	for _, e := range a.events {
 		if e.kind != callFunc {
 			continue
 		}
 		if e.arg < imported {
-			w.costs[e.costSlot] += hostCost
-		} else if cost, ok := w.cheap(int(e.arg - imported)); ok {
-			w.costs[e.costSlot] += cost
+			a.costs[e.costSlot] += hostCost
+		} else if cost, ok := a.cheap(int(e.arg - imported)); ok {
+			a.costs[e.costSlot] += cost
 		}
 	}
-	f.checks = f.checks || !f.cheap
-	w.joinEarly(f)
+	a.f.checks = a.f.checks || !a.f.cheap
+	a.joinEarly()
 }
 
 // joinEarly makes the first loop pay for the function's straight part, if every call reaches the loop and the loop
 // costs more. The function then has one check instead of two; most functions of Go's compiler qualify.
-func (w *rewriter) joinEarly(f *function) {
+func (a *analysis) joinEarly() {
+	f := a.f
 	if f.early < 0 {
 		return
 	}
-	loop := w.events[f.early].costSlot
-	if f.calls == 0 || w.costs[loop] < w.costs[straight] {
+	loop := a.events[f.early].costSlot
+	if f.calls == 0 || a.costs[loop] < a.costs[straight] {
 		f.early = -1
 		return
 	}
-	w.costs[loop] += w.costs[straight]
-}
-
-// cheap reports whether callers pay for the straight part of a defined function, and returns its cost.
-func (w *rewriter) cheap(i int) (cost int64, ok bool) {
-	n, ok := w.b.Leaf(i)
-	return n + 1, ok && n+1 <= int64(w.o.Leaf)
+	a.costs[loop] += a.costs[straight]
 }
 
 // weight returns the depth that a call of the function takes.

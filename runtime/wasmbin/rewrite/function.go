@@ -23,7 +23,7 @@ type function struct {
 	calls        int  // number of calls it makes
 	checks       bool // it contains a fuel check
 	pays         bool // it contains an instruction that pays by an operand
-	early        int  // index in rewriter.events of a loop that every call reaches first, or -1
+	early        int  // index in analysis.events of a loop that every call reaches first, or -1
 	blockType    []byte
 }
 
@@ -33,7 +33,7 @@ type event struct {
 	shift    int8   // for pay
 	at, end  uint32 // of the instruction, in the function's body
 	arg      uint32 // the function, the label of a return, or the end of a quiet loop
-	costSlot uint32 // index in rewriter.costs of the instruction's straight part; for a loop, its own
+	costSlot uint32 // index in analysis.costs of the instruction's straight part; for a loop, its own
 }
 
 type eventKind byte
@@ -48,43 +48,34 @@ const (
 	typed // a select with a type
 )
 
-// straight is the index in rewriter.costs of a function's first straight part.
+// straight is the index in analysis.costs of a function's first straight part.
 const straight = 0
 
-// ends records a decoder's error, or that bytes are left.
-func (w *rewriter) ends(d *wasmbin.Decoder) {
-	w.note(d.Err())
-	if w.err == nil && !d.Done() {
-		w.malformed("a section has bytes too many at offset %d", d.Offset())
-	}
-}
-
-// analyse walks one function and records its changes and the cost of each straight part, in events and costs. It runs
-// for one function at a time while writing, since the records of a large file would take many times its size.
-func (w *rewriter) analyse(i int, body []byte, at int) *function {
-	typ, _ := w.b.FuncType(uint32(w.b.ImportedFuncs() + i))
-	params, results, _ := w.b.Signature(typ)
+// analyse walks one function and records its changes and the cost of each straight part.
+func (a *analysis) analyse(i int, body []byte, at int) {
+	typ, _ := a.b.FuncType(uint32(a.b.ImportedFuncs() + i))
+	params, results, _ := a.b.Signature(typ)
 	f := &function{body: body, results: results, locals: uint32(len(params)), early: -1}
-	_, f.cheap = w.cheap(i)
-	w.events, w.costs = w.events[:0], append(w.costs[:0], 1)
+	_, f.cheap = a.cheap(i)
+	a.f, a.begun, a.run = f, false, 0
+	a.events, a.costs = a.events[:0], append(a.costs[:0], 1)
 	d := wasmbin.NewDecoder(body, at, "a function body")
-	w.readLocals(d, f)
-	a := analysis{rewriter: w, f: f, open: append(w.open[:0], block{slot: straight, event: -1})}
-	for !d.Done() && w.err == nil && len(a.open) > 0 && d.Next(&w.in) {
+	a.readLocals(d)
+	a.open = append(a.open[:0], block{slot: straight, event: -1})
+	for !d.Done() && a.err == nil && len(a.open) > 0 && d.Next(&a.in) {
 		f.instructions++
 		a.instruction()
 	}
-	if w.note(d.Err()); w.err == nil && (len(a.open) > 0 || !d.Done()) {
-		w.malformed("a function does not end where its body does, at offset %d", d.Offset())
+	if a.note(d.Err()); a.err == nil && (len(a.open) > 0 || !d.Done()) {
+		a.malformed("a function does not end where its body does, at offset %d", d.Offset())
 	}
-	w.open = a.open
-	if w.o.Meter && f.calls > 0 && len(results) > 1 {
-		f.blockType = wasmbin.AppendS64(nil, int64(w.typeOf("", string(results))))
+	if a.o.Meter && f.calls > 0 && len(results) > 1 {
+		f.blockType = wasmbin.AppendS64(nil, int64(a.types.index("", string(results))))
 	}
-	return f
 }
 
-func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {
+func (a *analysis) readLocals(d *wasmbin.Decoder) {
+	f := a.f
 	n := d.Count(2)
 	f.groups, f.groupsAt = uint32(n), d.Pos()
 	total := uint64(f.locals)
@@ -93,7 +84,7 @@ func (w *rewriter) readLocals(d *wasmbin.Decoder, f *function) {
 		d.ValueType()
 	}
 	if total > maxLocals {
-		w.note(fmt.Errorf("%w: a function has %d locals", wasmbin.ErrLimit, total))
+		a.note(fmt.Errorf("%w: a function has %d locals", wasmbin.ErrLimit, total))
 		total = 0
 	}
 	f.locals, f.first = uint32(total), d.Pos()

@@ -3,9 +3,7 @@ package rewrite
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -84,11 +82,13 @@ func (g Global) Reference() bool { return g.Type < typeV128 }
 func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	o.Depth = cmp.Or(o.Depth, 1<<16)
 	o.Leaf = cmp.Or(o.Leaf, 200)
-	w := &rewriter{o: o, b: m, info: &Info{}, declared: make(map[uint32]bool), taken: make(map[uint32]uint32)}
+	w := &rewriter{survey: &survey{o: o, b: m, start: -1}, info: &Info{}, refs: references{entries: make(map[uint32]uint32), declared: make(map[uint32]bool)}, types: types{next: uint32(m.Types())}}
 	if err := w.reserved(); err != nil {
 		return nil, nil, err
 	}
-	w.survey()
+	if w.read(); w.err == nil {
+		w.plan()
+	}
 	if w.err != nil {
 		return nil, nil, w.err
 	}
@@ -99,117 +99,22 @@ func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	return out, w.info, nil
 }
 
-// rewriter is the state of rewriting one module. err is the first error.
+// rewriter writes the sections of one module with their additions.
 type rewriter struct {
-	o    Options
-	b    *wasmbin.Checked
-	info *Info
-	err  error
-
-	imported struct{ globals []wasmbin.Import } // in the index space of globals
-	globals  []global                           // defined ones
-	hasMem   bool
-
-	start int64 // the start function, or -1
-	// References that the code takes come from an added table with one entry for each function: the engine would
-	// allocate a new one each time, and keep it as long as the instance.
-	taken    map[uint32]uint32 // the entry of each function
-	order    []uint32          // the functions of the entries, by their old indices
-	declared map[uint32]bool   // functions also referenced outside of code, as validation requires
-
-	events      []event // of the current function
-	costs       []int64 // of its straight parts
-	open        []block // buffer for its open blocks
-	in          wasmbin.Instruction
-	blockTypes  map[string]uint32
-	extraTypes  []byte // encoded types to add
-	nExtraTypes uint32
-	getSet      []accessor
-}
-
-// global is a global that the module defines.
-type global struct {
-	typ     byte
-	mutable bool
-}
-
-// accessor is a function that reads or writes a v128 global.
-type accessor struct {
-	typ  uint32
-	body []byte
-	name string
-}
-
-// note records the first error.
-func (w *rewriter) note(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
-
-func (w *rewriter) malformed(format string, args ...any) {
-	w.note(fmt.Errorf("%w: %s", wasmbin.ErrMalformed, fmt.Sprintf(format, args...)))
-}
-
-func (w *rewriter) unsupported(format string, args ...any) {
-	w.note(fmt.Errorf("%w: %s", wasmbin.ErrUnsupported, fmt.Sprintf(format, args...)))
-}
-
-// reserved rejects modules that use reserved names.
-func (w *rewriter) reserved() error {
-	for _, i := range w.b.Imports {
-		if strings.HasPrefix(i.Module, Prefix) {
-			return fmt.Errorf("%w: the module imports %q from %q", ErrReserved, i.Name, i.Module)
-		}
-	}
-	for _, e := range w.b.Exports {
-		if strings.HasPrefix(e.Name, Prefix) {
-			return fmt.Errorf("%w: the module exports %q", ErrReserved, e.Name)
-		}
-	}
-	return nil
-}
-
-// shift returns the index of a function after the rewriting. An index past the end is an error, since it could become
-// that of an added function.
-func (w *rewriter) shift(fn uint32) uint32 {
-	if _, ok := w.b.FuncType(fn); !ok {
-		w.malformed("function %d is named but does not exist", fn)
-	}
-	if w.o.Meter && int64(fn) >= int64(w.b.ImportedFuncs()) {
-		return fn + 1
-	}
-	return fn
+	*survey
+	info   *Info
+	types  types
+	refs   references
+	getSet []accessor
 }
 
 // declare is shift for a function that is referenced outside of code.
 func (w *rewriter) declare(fn uint32) uint32 {
-	if _, ok := w.taken[fn]; ok { // the code has been analysed
-		w.declared[fn] = true
-	}
+	w.refs.declare(fn)
 	return w.shift(fn)
 }
 
-// entry returns the index of a function in the table of references.
-func (w *rewriter) entry(fn uint32) uint32 {
-	at, ok := w.taken[fn]
-	if !ok {
-		at = uint32(len(w.order))
-		w.taken[fn] = at
-		w.order = append(w.order, fn)
-	}
-	return at
+// constant copies a constant expression with function indices shifted.
+func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
+	return w.survey.constant(d, out, w.declare)
 }
-
-// references returns the index of the table of references: the last one.
-func (w *rewriter) references() uint32 { return uint32(len(w.b.Tables)) }
-
-// nGlobals returns the number of globals, including imported ones.
-func (w *rewriter) nGlobals() uint32 { return uint32(len(w.imported.globals) + len(w.globals)) }
-
-// fuel and depth return the indices of the counters.
-func (w *rewriter) fuel() uint32  { return w.nGlobals() }
-func (w *rewriter) depth() uint32 { return w.nGlobals() + 1 }
-
-// refill returns the index of the refill function: the last imported one.
-func (w *rewriter) refill() uint32 { return uint32(w.b.ImportedFuncs()) }

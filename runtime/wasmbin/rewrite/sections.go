@@ -35,22 +35,15 @@ func (w *rewriter) write(size int) []byte {
 			out = w.writeSection(out, s, !there)
 		}
 	}
-	w.undeclared()
+	// The table of references, or an exported start function, would make undeclared references valid.
+	if fn, ok := w.refs.undeclared(); ok {
+		w.malformed("the code takes a reference of function %d, which is not declared", fn)
+	}
 	return out
 }
 
-// undeclared rejects undeclared references in code, which the table of references, or an exported start function,
-// would make valid.
-func (w *rewriter) undeclared() {
-	for _, fn := range w.order {
-		if !w.declared[fn] {
-			w.malformed("the code takes a reference of function %d, which is not declared", fn)
-		}
-	}
-}
-
 // hasReferences reports whether there is a table of references.
-func (w *rewriter) hasReferences() bool { return w.o.Meter && len(w.order) > 0 }
+func (w *rewriter) hasReferences() bool { return w.o.Meter && len(w.refs.order) > 0 }
 
 // appendList appends a section, unless it is an empty vector.
 func appendList(out []byte, id byte, content []byte) []byte {
@@ -66,14 +59,14 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 	var content []byte
 	switch s.ID {
 	case sectionType:
-		content = w.extend(d, s.Data, w.nExtraTypes, w.extraTypes)
+		content = w.extend(d, s.Data, uint32(len(w.types.known)), w.types.added)
 	case sectionImport:
 		content = w.extendImports(d, s.Data)
 	case sectionFunction:
 		content = w.extendFunctions(d, s.Data)
 	case sectionTable:
 		content = s.Data
-		if n := uint64(len(w.order)); w.hasReferences() {
+		if n := uint64(len(w.refs.order)); w.hasReferences() {
 			table := binary.AppendUvarint(binary.AppendUvarint([]byte{typeFuncRef, 1}, n), n)
 			content = w.extend(d, s.Data, 1, table)
 		}
@@ -117,7 +110,7 @@ func (w *rewriter) extendImports(d *wasmbin.Decoder, data []byte) []byte {
 		return data
 	}
 	refill := append(wasmbin.AppendName(wasmbin.AppendName(nil, Module), RefillImport), byte(wasmbin.Func))
-	return w.extend(d, data, 1, binary.AppendUvarint(refill, uint64(w.typeOf("", "\x7e"))))
+	return w.extend(d, data, 1, binary.AppendUvarint(refill, uint64(w.types.index("", "\x7e"))))
 }
 
 func (w *rewriter) extendFunctions(d *wasmbin.Decoder, data []byte) []byte {
@@ -200,7 +193,7 @@ func (w *rewriter) exportState(e *exports) {
 	for i, g := range w.globals {
 		if g.mutable {
 			if x := w.info.Globals[name].Export; x != "" {
-				e.add(x, wasmbin.Global, uint32(len(w.imported.globals)+i))
+				e.add(x, wasmbin.Global, uint32(len(w.imported)+i))
 			}
 			name++
 		}

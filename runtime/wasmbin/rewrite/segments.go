@@ -41,9 +41,9 @@ func (w *rewriter) writeElements(d *wasmbin.Decoder) []byte {
 
 // fillReferences appends the segment of the table of references: active, with a table index, of functions.
 func (w *rewriter) fillReferences(out []byte) []byte {
-	out = binary.AppendUvarint(append(out, 2), uint64(w.references()))
-	out = binary.AppendUvarint(append(out, opI32Const, 0, opEnd, 0), uint64(len(w.order)))
-	for _, fn := range w.order {
+	out = binary.AppendUvarint(append(out, 2), uint64(w.refTable()))
+	out = binary.AppendUvarint(append(out, opI32Const, 0, opEnd, 0), uint64(len(w.refs.order)))
+	for _, fn := range w.refs.order {
 		out = binary.AppendUvarint(out, uint64(w.shift(fn)))
 	}
 	return out
@@ -110,16 +110,4 @@ func (w *rewriter) activeData(d *wasmbin.Decoder) {
 	}
 	s.Bytes = d.Bytes(d.U32())
 	w.info.Data = append(w.info.Data, s)
-}
-
-func (w *rewriter) offsetGlobal(index uint32) *wasmbin.Import {
-	if uint64(index) >= uint64(len(w.imported.globals)) {
-		w.malformed("the offset of a data segment is global %d, which is not imported", index)
-		return nil
-	}
-	g := &w.imported.globals[index]
-	if g.Mutable || g.Type != typeI32 {
-		w.malformed("the offset of a data segment is global %d, which is not a constant of type i32", index)
-	}
-	return g
 }

@@ -1,128 +1,179 @@
 package rewrite
 
 import (
-	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// survey reads the globals, the start function and the presence of a memory, which determine the additions.
-func (w *rewriter) survey() {
-	w.start = -1
-	w.hasMem = w.b.Memory != nil
-	for _, i := range w.b.Imports {
+// survey knows the index spaces of the checked module and their counterparts in the rewritten one. err is the first
+// error of the rewriting.
+type survey struct {
+	o   Options
+	b   *wasmbin.Checked
+	err error
+
+	imported []wasmbin.Import // imported globals, the first in their index space
+	globals  []global         // defined ones
+	hasMem   bool
+	start    int64 // the start function, or -1
+}
+
+// global is a global that the module defines.
+type global struct {
+	typ     byte
+	mutable bool
+}
+
+// note records the first error.
+func (s *survey) note(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *survey) malformed(format string, args ...any) {
+	s.note(fmt.Errorf("%w: %s", wasmbin.ErrMalformed, fmt.Sprintf(format, args...)))
+}
+
+func (s *survey) unsupported(format string, args ...any) {
+	s.note(fmt.Errorf("%w: %s", wasmbin.ErrUnsupported, fmt.Sprintf(format, args...)))
+}
+
+// ends records a decoder's error, or that bytes are left.
+func (s *survey) ends(d *wasmbin.Decoder) {
+	s.note(d.Err())
+	if s.err == nil && !d.Done() {
+		s.malformed("a section has bytes too many at offset %d", d.Offset())
+	}
+}
+
+// reserved rejects modules that use reserved names.
+func (s *survey) reserved() error {
+	for _, i := range s.b.Imports {
+		if strings.HasPrefix(i.Module, Prefix) {
+			return fmt.Errorf("%w: the module imports %q from %q", ErrReserved, i.Name, i.Module)
+		}
+	}
+	for _, e := range s.b.Exports {
+		if strings.HasPrefix(e.Name, Prefix) {
+			return fmt.Errorf("%w: the module exports %q", ErrReserved, e.Name)
+		}
+	}
+	return nil
+}
+
+// read reads the globals, the start function and the presence of a memory, which determine the additions.
+func (s *survey) read() {
+	s.hasMem = s.b.Memory != nil
+	for _, i := range s.b.Imports {
 		switch i.Kind {
 		case wasmbin.Global:
-			w.imported.globals = append(w.imported.globals, i)
+			s.imported = append(s.imported, i)
 		case wasmbin.Mem:
-			w.hasMem = true
+			s.hasMem = true
 		}
 	}
-	for _, s := range w.b.Sections() {
-		d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
-		switch s.ID {
+	for _, section := range s.b.Sections() {
+		d := wasmbin.NewDecoder(section.Data, section.Offset, "a section")
+		switch section.ID {
 		case sectionGlobal:
-			w.readGlobals(d)
+			s.readGlobals(d)
 		case sectionStart:
-			w.readStart(d)
+			s.readStart(d)
 		}
-		w.note(d.Err())
-	}
-	if w.err == nil {
-		w.plan()
+		s.note(d.Err())
 	}
 }
 
-func (w *rewriter) readGlobals(d *wasmbin.Decoder) {
-	for n := d.Count(4); n > 0 && d.Err() == nil && w.err == nil; n-- {
+func (s *survey) readGlobals(d *wasmbin.Decoder) {
+	for n := d.Count(4); n > 0 && d.Err() == nil && s.err == nil; n-- {
 		g := global{typ: d.ValueType(), mutable: d.Bool()}
-		w.constant(d, nil)
-		w.globals = append(w.globals, g)
+		s.constant(d, nil, s.shift)
+		s.globals = append(s.globals, g)
 	}
 }
 
-func (w *rewriter) readStart(d *wasmbin.Decoder) {
+func (s *survey) readStart(d *wasmbin.Decoder) {
 	fn := d.U32()
-	typ, ok := w.b.FuncType(fn)
-	params, results, _ := w.b.Signature(typ)
+	typ, ok := s.b.FuncType(fn)
+	params, results, _ := s.b.Signature(typ)
 	if !ok || len(params)+len(results) > 0 {
-		w.malformed("the start function, %d, does not exist or takes or returns something", fn)
+		s.malformed("the start function, %d, does not exist or takes or returns something", fn)
 	}
-	w.start = int64(fn)
-	w.ends(d)
+	s.start = int64(fn)
+	s.ends(d)
 }
 
-// plan determines the exports, and records the types and functions they need.
-func (w *rewriter) plan() {
-	if w.o.Meter {
-		w.typeOf("", "\x7e") // of refill
-	}
-	if !w.o.Snapshot {
-		return
-	}
-	if w.start >= 0 {
-		w.info.Start = StartExport
-	}
-	for i, g := range w.globals {
-		if !g.mutable {
-			continue
-		}
-		index := uint32(len(w.imported.globals) + i)
-		name := fmt.Sprintf("%sglobal.%d", Prefix, index)
-		if g.typ != typeV128 {
-			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Export: name})
-			continue
-		}
-		w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Get: name + ".get", Set: name + ".set"})
-		w.addGetSet(index, name)
-	}
-}
-
-// addGetSet adds the two accessors of a v128 global.
-func (w *rewriter) addGetSet(index uint32, name string) {
-	half := func(out []byte, op, lane byte) []byte { return append(out, opSIMD, op, lane) }
-	global := binary.AppendUvarint(nil, uint64(index))
-	get := []byte{0} // no locals
-	for lane := range byte(2) {
-		get = append(append(get, opGlobalGet), global...)
-		get = half(get, simdExtractI64, lane)
-	}
-	set := []byte{0, opLocalGet, 0, opSIMD, simdSplatI64, opLocalGet, 1}
-	set = append(append(half(set, simdReplaceI64, 1), opGlobalSet), global...)
-	w.getSet = append(w.getSet,
-		accessor{w.typeOf("", "\x7e\x7e"), append(get, opEnd), name + ".get"},
-		accessor{w.typeOf("\x7e\x7e", ""), append(set, opEnd), name + ".set"})
-}
-
-// typeOf returns the index of a function type, and adds the type if it is new.
-func (w *rewriter) typeOf(params, results string) uint32 {
-	key := params + ">" + results
-	typ, ok := w.blockTypes[key]
-	if !ok {
-		if w.blockTypes == nil {
-			w.blockTypes = make(map[string]uint32)
-		}
-		typ = uint32(w.b.Types()) + w.nExtraTypes
-		w.blockTypes[key] = typ
-		w.nExtraTypes++
-		w.extraTypes = wasmbin.AppendName(wasmbin.AppendName(append(w.extraTypes, typeFunc), params), results)
-	}
-	return typ
-}
-
-// constant reads a constant expression and appends it, with function indices shifted.
-func (w *rewriter) constant(d *wasmbin.Decoder, out []byte) []byte {
+// constant reads a constant expression and appends it, with the function indices that refer returns.
+func (s *survey) constant(d *wasmbin.Decoder, out []byte, refer func(fn uint32) uint32) []byte {
 	var in wasmbin.Instruction
 	if !d.Constant(&in) {
-		w.note(d.Err())
+		s.note(d.Err())
 		return out
 	}
 	switch in.Op {
 	case opRefFunc:
-		in.X = w.declare(in.X)
+		in.X = refer(in.X)
 	case opGlobalGet:
-		w.knownGlobal(in.X)
+		s.knownGlobal(in.X)
 	}
 	return append(in.Append(out), opEnd)
+}
+
+// shift returns the index of a function after the rewriting. An index past the end is an error, since it could become
+// that of an added function.
+func (s *survey) shift(fn uint32) uint32 {
+	if _, ok := s.b.FuncType(fn); !ok {
+		s.malformed("function %d is named but does not exist", fn)
+	}
+	if s.o.Meter && int64(fn) >= int64(s.b.ImportedFuncs()) {
+		return fn + 1
+	}
+	return fn
+}
+
+// nGlobals returns the number of globals, including imported ones.
+func (s *survey) nGlobals() uint32 { return uint32(len(s.imported) + len(s.globals)) }
+
+// fuel and depth return the indices of the counters.
+func (s *survey) fuel() uint32  { return s.nGlobals() }
+func (s *survey) depth() uint32 { return s.nGlobals() + 1 }
+
+// refill returns the index of the refill function: the last imported one.
+func (s *survey) refill() uint32 { return uint32(s.b.ImportedFuncs()) }
+
+// refTable returns the index of the table of references: the last one.
+func (s *survey) refTable() uint32 { return uint32(len(s.b.Tables)) }
+
+func (s *survey) knownType(typ uint32) {
+	if uint64(typ) >= uint64(s.b.Types()) {
+		s.malformed("type %d of %d is named", typ, s.b.Types())
+	}
+}
+
+func (s *survey) knownGlobal(g uint32) {
+	if g >= s.nGlobals() {
+		s.malformed("global %d of %d is named", g, s.nGlobals())
+	}
+}
+
+// offsetGlobal returns the imported global that holds the offset of a data segment.
+func (s *survey) offsetGlobal(index uint32) *wasmbin.Import {
+	if uint64(index) >= uint64(len(s.imported)) {
+		s.malformed("the offset of a data segment is global %d, which is not imported", index)
+		return nil
+	}
+	g := &s.imported[index]
+	if g.Mutable || g.Type != typeI32 {
+		s.malformed("the offset of a data segment is global %d, which is not a constant of type i32", index)
+	}
+	return g
+}
+
+// cheap reports whether callers pay for the straight part of a defined function, and returns its cost.
+func (s *survey) cheap(i int) (cost int64, ok bool) {
+	n, ok := s.b.Leaf(i)
+	return n + 1, ok && n+1 <= int64(s.o.Leaf)
 }
