@@ -20,18 +20,18 @@ const builtinResource = `{"uri":"sallyport://plugins","name":"plugins","title":"
 	`"mimeType":"application/json"}`
 
 // addBuiltin publishes the host's own plugin.
-func (r *Registry) addBuiltin() error {
+func (a *assembler) addBuiltin() error {
 	members, err := jsonraw.ParseObject([]byte(builtinResource))
 	if err != nil {
 		return err
 	}
 	m := manifest.Of(manifest.Resource, manifest.Entry{ID: builtinURI, Members: members})
-	return r.addCode(manifest.HostName, &plugin.Code{Manifest: m, Serve: r.readStatus})
+	return a.addCode(manifest.HostName, &plugin.Code{Manifest: m, Serve: a.public.readStatus})
 }
 
 // readStatus serves sallyport://plugins: the status of each plugin, with base names in place of file paths.
-func (r *Registry) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-	list := r.Plugins()
+func (pub *publisher) readStatus(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	list := pub.plugins()
 	list = slices.DeleteFunc(list, func(s Status) bool { return s.Name == manifest.HostName })
 	for i := range list {
 		if list[i].File != "" {

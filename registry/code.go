@@ -23,17 +23,5 @@ func (r *Registry) AddGo(name string, raw []byte, serve plugin.Func) error {
 	if err := m.Refused(); err != nil {
 		return fmt.Errorf("plugin %q: %w", name, err)
 	}
-	return r.addCode(name, &plugin.Code{Manifest: m, Serve: serve})
-}
-
-func (r *Registry) addCode(name string, code *plugin.Code) error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return ErrClosed
-	}
-	r.code[name] = code
-	r.mu.Unlock()
-	r.assemble()
-	return nil
+	return r.assembler.addCode(name, &plugin.Code{Manifest: m, Serve: serve})
 }

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// Config holds the operator's settings for one plugin. The zero value publishes the file of the plugin's name in the
-// folder, with no grants.
+// Config holds the operator's settings for one plugin, a field for each key of the settings. The zero value publishes
+// the file of the plugin's name in the folder, with no grants.
 type Config struct {
 	Source   string         // the plugin's file, relative to the folder; ~/ is the home; "" is NAME.wasm or NAME.json there
 	Digest   string         // the only digest that may serve, "sha256:" and hex; "" is the approved digest
@@ -55,6 +57,34 @@ func (c Config) clone() Config {
 		c.Prefix = &prefix
 	}
 	return c
+}
+
+// narrowed merges the operator's configuration with an Extism manifest: the operator's values take precedence, and of
+// two limits the lower one applies.
+func (c Config) narrowed(m *extismfile.Manifest, defaults runtime.Limits) Config {
+	values := maps.Clone(m.Config)
+	maps.Copy(values, c.Grants.Config())
+	maps.Copy(values, c.Values)
+	c.Values = values
+	limits := orDefaults(c.Limits, defaults).WithDefaults()
+	if m.Memory > 0 {
+		c.Limits.Memory = min(limits.Memory, m.Memory)
+	}
+	if m.Timeout > 0 {
+		c.Limits.Deadline = min(limits.Deadline, m.Timeout)
+	}
+	return c
+}
+
+// orDefaults sets every zero limit to its default.
+func orDefaults(l, defaults runtime.Limits) runtime.Limits {
+	own, other := reflect.ValueOf(&l).Elem(), reflect.ValueOf(defaults)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(other.Field(i))
+		}
+	}
+	return l
 }
 
 // remote reports whether the source is not a path.

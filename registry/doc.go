@@ -17,6 +17,17 @@
 // never delays others. When a file is replaced, running calls finish on the old module. If the replacement is broken,
 // the old module continues to serve and the status reports it.
 //
+// A Registry has these parts:
+//
+//   - inputs: the settings, files and built-in code, under the lock that a computation of the catalog holds
+//   - loader and watcher: files are read, compiled, and read again after a change
+//   - planner and approver: the plugins that should exist, and the bytes of each that may serve
+//   - assembler: plans become serving generations, and those the published catalog
+//   - keeper: approved bytes are copied, and the lock file is written
+//   - publisher: the present snapshot, the status, and the watchers of changes
+//
+// The lock of the inputs is taken before that of the keeper; no other two are held together.
+//
 // Package catalog decides which plugin publishes which entry, and plugin compiles files and serves calls. Below are
 // packages that do not depend on them: folder selects the files to read, manifest parses the offered entries and derives
 // their names, document reads plugins without code, extismfile reads Extism manifests.

@@ -65,9 +65,9 @@ func TestExtismFile_ManyOfOneModule(t *testing.T) {
 	o.Plugins = map[string]Config{"code": {}}
 	r := open(t, o)
 	for range 20 {
-		r.mu.Lock()
-		plans := r.plans()
-		r.mu.Unlock()
+		r.inputs.mu.Lock()
+		plans := r.assembler.planner().plans()
+		r.inputs.mu.Unlock()
 		var of []string
 		for _, p := range plans {
 			if p.name == "code" {
@@ -95,7 +95,7 @@ func TestExtismFile_YoungerThanItsModule(t *testing.T) {
 	if !has(r, "letters-say") || has(r, "code-say") {
 		t.Errorf("%+v", r.Plugins())
 	}
-	if pin, known := r.opts.Lock.Pin("code"); known {
+	if pin, known := r.approvals.lock.Pin("code"); known {
 		t.Errorf("its module is a plugin of its own: %+v", pin)
 	}
 }
@@ -135,14 +135,13 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 // A manifest can only lower limits, and its values yield to the operator's.
 func TestExtismFile_Narrows(t *testing.T) {
 	dir := t.TempDir()
-	r := open(t, options(t, dir))
-	r.defaults = runtime.Limits{Deadline: 10 * time.Second}
+	defaults := runtime.Limits{Deadline: 10 * time.Second}
 	raw := `{"wasm":[{"path":"p.wasm"}],"config":{"a":"manifest","b":"manifest"},"memory":{"max_pages":2},"timeout_ms":500}`
 	low, _, err := extismfile.Read(writeFile(t, dir, "low.json", []byte(raw)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := r.narrowed(Config{Values: map[string]string{"a": "operator"}}, low.Manifest)
+	c := Config{Values: map[string]string{"a": "operator"}}.narrowed(low.Manifest, defaults)
 	if c.Limits.Memory != 2<<16 || c.Limits.Deadline != 500*time.Millisecond || c.Values["a"] != "operator" || c.Values["b"] != "manifest" {
 		t.Errorf("%+v", c)
 	}
@@ -151,7 +150,7 @@ func TestExtismFile_Narrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = r.narrowed(Config{Limits: runtime.Limits{Memory: 1 << 20}}, high.Manifest)
+	c = Config{Limits: runtime.Limits{Memory: 1 << 20}}.narrowed(high.Manifest, defaults)
 	if c.Limits.Memory != 1<<20 || c.Limits.Deadline != 10*time.Second {
 		t.Errorf("%+v", c.Limits)
 	}

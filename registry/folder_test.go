@@ -368,7 +368,7 @@ func TestFolder_ThatComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
-	r.touch("") // as the poll does
+	r.watcher.touch("") // as the poll does
 	eventually(t, "found", func() bool { return has(r, "p-say") })
 	guest{manifest: tools("hear"), answer: says("1")}.write(t, dir, "q.wasm")
 	eventually(t, "watched from then on", func() bool { return has(r, "q-hear") })
@@ -379,22 +379,22 @@ func TestFolder_SameBytesAreNotLoadedAgain(t *testing.T) {
 	g := guest{manifest: tools("say"), answer: says("1")}
 	path := g.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
-	r.mu.Lock()
-	before, stamp := r.files[path].module, r.files[path].stamp
-	r.mu.Unlock()
+	r.inputs.mu.Lock()
+	before, stamp := r.inputs.files[path].module, r.inputs.files[path].stamp
+	r.inputs.mu.Unlock()
 	now := time.Now()
 	if err := os.Chtimes(path, now, now); err != nil {
 		t.Fatal(err)
 	}
 	g.write(t, dir, "p.wasm")
 	eventually(t, "looked at", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.files[path].stamp != stamp
+		r.inputs.mu.Lock()
+		defer r.inputs.mu.Unlock()
+		return r.inputs.files[path].stamp != stamp
 	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.files[path].module != before {
+	r.inputs.mu.Lock()
+	defer r.inputs.mu.Unlock()
+	if r.inputs.files[path].module != before {
 		t.Error("loaded again")
 	}
 }
@@ -409,7 +409,7 @@ func TestFiles_LoadOnceWithoutWatching(t *testing.T) {
 	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "say" {
 		t.Errorf("%q %+v", got, r.Plugins())
 	}
-	if r.folder != nil {
+	if r.watcher.folder != nil {
 		t.Error("something is watched")
 	}
 	o.Files = []File{{Path: filepath.Join(dir, "none.wasm")}}
@@ -461,13 +461,13 @@ func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {
 	}
 	defer r.Close(context.Background())
 	r.watchFolders(t.Context())
-	r.mu.Lock()
-	m := r.files[path].module
-	r.mu.Unlock()
+	r.inputs.mu.Lock()
+	m := r.inputs.files[path].module
+	r.inputs.mu.Unlock()
 	if m.Ready() {
 		t.Fatal("compiled before anybody asked")
 	}
-	r.warmAfter = 0
-	r.startWarming()
+	r.loader.warmAfter = 0
+	r.life.work.Go(r.loader.compileAhead)
 	eventually(t, "compiled", m.Ready)
 }

@@ -325,9 +325,9 @@ func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
 	o.Plugins = lines(3)
 	r := open(t, o)
 	now := func() *generation {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, p := range r.plugins {
+		r.inputs.mu.Lock()
+		defer r.inputs.mu.Unlock()
+		for _, p := range r.assembler.serving {
 			if p.now.name == "p" {
 				return p.now
 			}
@@ -370,9 +370,9 @@ func TestReconfigure_defaults(t *testing.T) {
 	o.Defaults = limits(1 << 28)
 	r := open(t, o)
 	now := func() runtime.Limits {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, p := range r.plugins {
+		r.inputs.mu.Lock()
+		defer r.inputs.mu.Unlock()
+		for _, p := range r.assembler.serving {
 			if p.now.name == "p" {
 				return p.now.limits
 			}

@@ -3,20 +3,16 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/registry/folder"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -61,47 +57,18 @@ type Dialect = plugin.Dialect
 
 // Registry holds the plugins of a folder and of this process. It is safe for concurrent use.
 type Registry struct {
-	opts    Options
-	log     *slog.Logger
-	host    *hostfuncs.Host
-	ownHost bool
-	places  grant.Places
-	cache   *cache.Cache
-	buffers fileid.Buffers
-	shown   atomic.Pointer[shown]
-	notes   *catalog.Notifier
+	given     []File          // Options.Files
+	ownHost   *hostfuncs.Host // closed with the registry; nil for Options.Host
+	approvals approvals
 
-	stop   context.Context // done when the registry closes: ends loading
-	cancel context.CancelFunc
-	ending context.Context // done when Close stops waiting: ends calls
-	end    context.CancelFunc
-	work   sync.WaitGroup // loading, compiling, draining
-
-	keeper keeper
-
-	began     time.Time
-	firstList time.Duration
-	whole     atomic.Bool // see Whole
-	sayOnce   sync.Once
-
-	warm      chan *plugin.Module
-	warmAfter time.Duration
-
-	mu       sync.Mutex
-	folder   *folder.Watcher // nil: nothing is watched
-	closed   bool
-	configs  map[string]Config
-	defaults runtime.Limits
-	files    map[string]*file        // by absolute path
-	code     map[string]*plugin.Code // the plugins of this process, by name
-	plugins  map[string]*slot        // by name and path
-	kept     map[string]bool         // stored copies that serve while newer bytes wait for approval
-}
-
-// shown is the published state at one moment.
-type shown struct {
-	snapshot *catalog.Snapshot
-	status   []Status
+	life      *lifecycle
+	inputs    *inputs
+	loader    *loader
+	watcher   *watcher
+	keeper    *keeper
+	assembler *assembler
+	public    *publisher
+	first     *firstList
 }
 
 // ErrClosed is returned by methods that need an open registry.
@@ -114,18 +81,21 @@ func New(ctx context.Context, o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.opts.Files != nil {
-		r.loadFiles(ctx)
+	if o.Files != nil {
+		r.loadGiven(ctx)
 	} else {
 		r.watchFolders(ctx)
+		if o.Engine != nil {
+			r.life.work.Go(r.loader.compileAhead)
+		}
 	}
-	r.startWarming()
-	if err := r.addBuiltin(); err != nil {
+	if err := r.assembler.addBuiltin(); err != nil {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	return r, nil
 }
 
+// newRegistry returns a registry that has loaded nothing yet.
 func newRegistry(o Options) (*Registry, error) {
 	configs, err := checkConfigs(o.Plugins)
 	if err != nil {
@@ -136,22 +106,29 @@ func newRegistry(o Options) (*Registry, error) {
 			return nil, err
 		}
 	}
-	r := &Registry{
-		opts: o, log: loggerOr(o.Logger), host: o.Host, notes: catalog.NewNotifier(),
-		configs: configs, defaults: o.Defaults, files: map[string]*file{}, code: map[string]*plugin.Code{}, plugins: map[string]*slot{},
-		warm: make(chan *plugin.Module, maxWarm), warmAfter: warmDelay, began: time.Now(), firstList: firstList,
+	log, host := loggerOr(o.Logger), o.Host
+	r := &Registry{given: o.Files, approvals: approvals{lock: o.Lock, dir: o.Dir, typed: o.Typed}, life: newLifecycle(), public: newPublisher(log)}
+	if host == nil {
+		host = hostfuncs.NewHost(&hostfuncs.Options{Logger: log})
+		r.ownHost = host
 	}
-	r.cache = cache.Open(o.State, r.log)
-	r.stop, r.cancel = context.WithCancel(context.Background())
-	r.ending, r.end = context.WithCancel(context.Background())
-	if r.host == nil {
-		r.host, r.ownHost = hostfuncs.NewHost(&hostfuncs.Options{Logger: r.log}), true
+	places := host.Places()
+	if places.Home == "" {
+		places.Home = home()
 	}
-	if r.places = r.host.Places(); r.places.Home == "" {
-		r.places.Home = home()
+	r.inputs = &inputs{folders: folders{dir: o.Dir, home: places.Home}, configs: configs, defaults: o.Defaults,
+		files: fileTable{}, code: map[string]*plugin.Code{}}
+	r.keeper = &keeper{approvals: r.approvals, life: r.life, log: log, seen: map[string]bool{}}
+	r.assembler = &assembler{inputs: r.inputs, given: o.Files, approvals: r.approvals, life: r.life, log: log, keeper: r.keeper, public: r.public, serving: slots{}}
+	r.assembler.starter = starter{host: host, places: places, log: log, keeper: r.keeper, notes: r.public.notes, relist: r.assembler.assemble, ready: r.Ready}
+	r.loader = &loader{
+		Loader:    plugin.Loader{Engine: o.Engine, Host: host, Dialects: o.Dialects, Cache: cache.Open(o.State, log), Buffers: &fileid.Buffers{}},
+		approvals: r.approvals, life: r.life, broken: r.assembler.drop, warm: make(chan *plugin.Module, maxWarm), warmAfter: warmDelay,
 	}
-	r.host.SetCaller(r)
-	r.shown.Store(&shown{snapshot: &catalog.Snapshot{}})
+	r.watcher = &watcher{inputs: r.inputs, loader: r.loader, life: r.life, log: log, show: r.assembler.assemble}
+	r.first = &firstList{log: log, stop: r.life.stop, began: time.Now(), limit: firstListTime}
+	r.keeper.changed, r.loader.changed, r.assembler.touch = r.assembler.assemble, r.watcher.touch, r.watcher.touch
+	host.SetCaller(toolCaller{r.public})
 	return r, nil
 }
 
@@ -164,20 +141,67 @@ func home() string {
 	return dir
 }
 
+// firstWait limits how long New waits for files that are being written or have to be run.
+const firstWait = 3 * time.Second
+
+// watchFolders starts watching, and waits for the first scan.
+func (r *Registry) watchFolders(ctx context.Context) {
+	if r.inputs.folders.dir == "" && !r.inputs.anySource() {
+		return
+	}
+	r.watcher.start()
+	wait, cancel := context.WithTimeout(ctx, firstWait)
+	defer cancel()
+	r.Ready(wait)
+	r.keeper.begun()
+}
+
+// loadGiven loads Options.Files concurrently and waits for them.
+func (r *Registry) loadGiven(ctx context.Context) {
+	results := make(chan loaded, 2*len(r.given))
+	var loading sync.WaitGroup
+	for _, f := range r.given {
+		path := absolute(f.Path)
+		loading.Go(func() {
+			l := r.loader.load(ctx, path, nil)
+			results <- l
+			if l.extism != nil && l.extism.Err == nil {
+				results <- r.loader.load(ctx, l.extism.Module, nil)
+			}
+		})
+	}
+	loading.Wait()
+	close(results)
+	for l := range results {
+		r.watcher.apply(l)
+	}
+	r.loader.Cache.Flush()
+	r.assembler.assemble()
+}
+
 // Snapshot returns the current catalog. It takes no lock.
-func (r *Registry) Snapshot() *catalog.Snapshot { return r.shown.Load().snapshot }
+func (r *Registry) Snapshot() *catalog.Snapshot { return r.public.snapshot() }
+
+// Plugins returns the status of every plugin, sorted by name and file.
+func (r *Registry) Plugins() []Status { return r.public.plugins() }
+
+// Version returns a value that changes whenever the result of Plugins may change. It is cheap to compare.
+func (r *Registry) Version() any { return r.public.shown.Load() }
 
 // Watch calls f after the catalog changed. Changes shortly after each other are coalesced. f is called from one
 // goroutine at a time and should return soon. After stop f is not called again, but a call in progress may still
 // finish.
-func (r *Registry) Watch(f func(catalog.Change)) (stop func()) { return r.notes.Watch(f) }
+func (r *Registry) Watch(f func(catalog.Change)) (stop func()) { return r.public.notes.Watch(f) }
+
+// Ready waits until no file is being loaded: every plugin is in the catalog or reported.
+func (r *Registry) Ready(ctx context.Context) error { return r.watcher.ready(ctx) }
 
 // Configure replaces the settings of all plugins atomically: new calls use them, running calls keep the old ones. On
 // error nothing changes.
 func (r *Registry) Configure(plugins map[string]Config) error {
-	r.mu.Lock()
-	defaults := r.defaults
-	r.mu.Unlock()
+	r.inputs.mu.Lock()
+	defaults := r.inputs.defaults
+	r.inputs.mu.Unlock()
 	return r.Reconfigure(plugins, defaults)
 }
 
@@ -187,80 +211,48 @@ func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limit
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return ErrClosed
-	}
-	if err := r.checkFit(configs, defaults); err != nil {
-		r.mu.Unlock()
+	if err := r.assembler.configure(configs, defaults); err != nil {
 		return err
 	}
-	r.configs, r.defaults = configs, defaults
-	r.mu.Unlock()
-	r.assemble()
-	r.lookAgain()
+	r.assembler.assemble()
+	switch {
+	case r.given != nil:
+	case r.watcher.running() != nil:
+		r.watcher.touch("") // for new sources
+	case r.inputs.anySource():
+		r.watcher.start()
+	}
 	return nil
 }
 
-// lookAgain triggers a scan for new sources.
-func (r *Registry) lookAgain() {
-	r.mu.Lock()
-	watching := r.folder != nil
-	r.mu.Unlock()
-	switch {
-	case r.opts.Files != nil:
-	case watching:
-		r.touch("")
-	case r.anySource():
-		r.startFolder()
+// Relock reads the lock file again if it has changed, and applies new approvals. On error nothing changes.
+func (r *Registry) Relock() error {
+	if r.approvals.lock == nil {
+		return nil
 	}
+	changed, err := r.approvals.lock.Refresh()
+	if changed {
+		r.assembler.assemble()
+	}
+	return err
 }
-
-// closeGrace limits how long Close waits after it has cancelled calls.
-const closeGrace = 3 * time.Second
 
 // Close stops watching, waits for the calls in progress and releases all resources. When ctx is done, calls are
 // cancelled and an error that wraps the cause of ctx is returned. Later calls fail. Options.Engine and Options.Host
 // stay open.
 func (r *Registry) Close(ctx context.Context) error {
-	r.mu.Lock()
-	closed := r.closed
-	r.closed = true
-	r.mu.Unlock()
-	if closed {
+	if !r.inputs.close() {
 		return nil
 	}
-	r.cancel()
+	r.watcher.close()
+	r.life.cancel()
 	defer time.AfterFunc(keepAtEnd, func() { r.keeper.over.Store(true) }).Stop()
-	r.notes.Close()
-	r.retireAll()
-	err := r.wait(ctx)
-	r.cache.Close()
-	if r.ownHost {
-		r.host.Close()
+	r.public.notes.Close()
+	r.assembler.close()
+	err := r.life.wait(ctx)
+	r.loader.Cache.Close()
+	if r.ownHost != nil {
+		r.ownHost.Close()
 	}
 	return err
-}
-
-// wait returns when all background work has ended. Once ctx is done it cancels the calls and waits at most closeGrace
-// longer; a compilation may still be running after that.
-func (r *Registry) wait(ctx context.Context) error {
-	defer r.end()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.work.Wait()
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	r.end()
-	select {
-	case <-done:
-	case <-time.After(closeGrace):
-	}
-	return fmt.Errorf("plugins were still at work: %w", context.Cause(ctx))
 }

@@ -36,10 +36,10 @@ func (r *Registry) Review(name string) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := r.opts.Lock
+	l := r.approvals.lock
 	pin, _ := l.Pin(name)
 	v := &Review{Name: name, File: filepath.Base(p.path), path: p.path}
-	if v.After, v.raw, err = r.agreed(p); err != nil {
+	if v.After, v.raw, err = r.approvals.newestTerms(p); err != nil {
 		return nil, err
 	}
 	v.Rejected, v.Before = pin.Refused(v.After.Digest), approvedTerms(l, pin, v.After)
@@ -49,16 +49,9 @@ func (r *Registry) Review(name string) (*Review, error) {
 	return v, nil
 }
 
-// waitingPlan returns the most urgent plan of a plugin.
+// waitingPlan returns the most urgent plan of a plugin, or why nothing waits.
 func (r *Registry) waitingPlan(name string) (*plan, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var found *plan
-	for _, p := range r.plans() {
-		if p.name == name && (found == nil || p.urgent() > found.urgent()) {
-			found = p
-		}
-	}
+	found := r.assembler.waiting(name)
 	switch {
 	case found == nil:
 		return nil, fmt.Errorf("%w %q", ErrNoPlugin, name)

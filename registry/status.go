@@ -23,48 +23,46 @@ const (
 
 // Status describes one plugin to the operator.
 type Status struct {
-	Name      string   `json:"name"`
-	File      string   `json:"file,omitempty"`    // its path; "" for a built-in plugin
-	Digest    string   `json:"digest,omitempty"`  // SHA-256 of the serving bytes, "sha256:" and hex
-	Dialect   string   `json:"dialect,omitempty"` // "go" for a built-in plugin, "text" for a document
-	State     State    `json:"state"`
-	Version   string   `json:"version,omitempty"` // from its manifest
-	Error     string   `json:"error,omitempty"`   // why it failed or is held; with StateLoaded: why a newer file does not serve
-	Tools     int      `json:"tools"`             // published
-	Resources int      `json:"resources"`         // published, with templates
-	Prompts   int      `json:"prompts"`           // published
-	Warnings  []string `json:"warnings,omitempty"`
+	Name    string `json:"name"`
+	File    string `json:"file,omitempty"`    // its path; "" for a built-in plugin
+	Digest  string `json:"digest,omitempty"`  // SHA-256 of the serving bytes, "sha256:" and hex
+	Dialect string `json:"dialect,omitempty"` // "go" for a built-in plugin, "text" for a document
+	State   State  `json:"state"`
+	Version string `json:"version,omitempty"` // from its manifest
+	Error   string `json:"error,omitempty"`   // why it failed or is held; with StateLoaded: why a newer file does not serve
+	Counts
+	Warnings []string `json:"warnings,omitempty"`
 
 	// intended holds those of Warnings that the operator may intend. absent is set if there is no file of its name in
 	// this folder, as happens with one configuration for several folders. Both are logged as information only.
 	intended []string
 	absent   bool
 
-	// Wants and Grants are the wants of its manifest and the operator's grants, as lines; not part of the JSON that
-	// clients can read.
-	Wants, Grants []string `json:"-"`
+	Permissions `json:"-"` // not part of the JSON that clients can read
+
+	Waits   string `json:"waits,omitempty"`   // the digest of bytes that wait for approval
+	Keeps   string `json:"keeps,omitempty"`   // the scope of its kept state: "session", "plugin"
+	Updates string `json:"updates,omitempty"` // updates approved in advance: "dev", "same-interface"
+}
+
+// Counts counts the published entries of a plugin.
+type Counts struct {
+	Tools     int `json:"tools"`
+	Resources int `json:"resources"` // with templates
+	Prompts   int `json:"prompts"`
+}
+
+// Permissions describes the grants of a plugin.
+type Permissions struct {
+	Wants  []string // the wants of its manifest, as lines
+	Grants []string // the operator's grants, as lines
 	// Ceilings holds the max_grants that apply to it, as lines: those of the settings file, then its own.
-	Ceilings [][]string `json:"-"`
-	Pinned   bool       `json:"-"`                 // its grants belong to a digest: that of the lock file, or one that the settings name or leave open
-	Waits    string     `json:"waits,omitempty"`   // the digest of bytes that wait for approval
-	Keeps    string     `json:"keeps,omitempty"`   // the scope of its kept state: "session", "plugin"
-	Updates  string     `json:"updates,omitempty"` // updates approved in advance: "dev", "same-interface"
+	Ceilings [][]string
+	Pinned   bool // its grants belong to a digest: that of the lock file, or one that the settings name or leave open
 }
 
-// Plugins returns the status of every plugin, sorted by name and file.
-func (r *Registry) Plugins() []Status {
-	list := slices.Clone(r.shown.Load().status)
-	for i := range list {
-		list[i].Warnings = slices.Clone(list[i].Warnings)
-	}
-	return list
-}
-
-// Version returns a value that changes whenever the result of Plugins may change. It is cheap to compare.
-func (r *Registry) Version() any { return r.shown.Load() }
-
-// statusOf returns the status of a plan.
-func (r *Registry) statusOf(p *plan, g *generation) Status {
+// statusOf returns the status of a plan and its generation, nil for none.
+func (a approvals) statusOf(p *plan, g *generation) Status {
 	s := Status{Name: p.name, File: p.path, State: StateLoaded}
 	switch {
 	case p.err != nil:
@@ -80,7 +78,7 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	case p.file == nil && p.isThere():
 		s.State = StateLoading
 	case p.file == nil:
-		s.fail(StateFailed, r.missing(p))
+		s.fail(StateFailed, p.missing())
 		s.absent = p.config.Source == "" && p.extism == nil
 	case p.waits != "" && p.file.err == nil:
 		s.State = StateLoading
@@ -94,9 +92,9 @@ func (r *Registry) statusOf(p *plan, g *generation) Status {
 	for _, line := range p.config.Grants.Grants() {
 		s.Grants = append(s.Grants, line.String())
 	}
-	if l := r.opts.Lock; l != nil {
-		pin, _ := l.Pin(p.name)
-		s.Pinned = pin.Digest != "" && !r.wouldPin(p.name) || p.config.Digest != "" || p.config.Updates == UpdatesDev
+	if a.lock != nil {
+		pin, _ := a.lock.Pin(p.name)
+		s.Pinned = pin.Digest != "" && !a.provisional(p.name) || p.config.Digest != "" || p.config.Updates == UpdatesDev
 	}
 	if g != nil {
 		s.describe(g)

@@ -83,9 +83,9 @@ func (f *lockedFolder) approve(r *Registry, name string) {
 
 // valueOf returns a value of a plugin's configuration, as its calls get it.
 func valueOf(r *Registry, name, key string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.plugins {
+	r.inputs.mu.Lock()
+	defer r.inputs.mu.Unlock()
+	for _, p := range r.assembler.serving {
 		if p.now.name == name {
 			return p.now.config.Values[key]
 		}

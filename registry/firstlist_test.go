@@ -112,7 +112,7 @@ func TestWhole_bounded(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
 	defer close(gate)
-	r.firstList = time.Since(r.began) + 10*time.Millisecond
+	r.first.limit = time.Since(r.first.began) + 10*time.Millisecond
 	r.Whole(t.Context())
 	if !r.IsWhole() || has(r, "slow-new") || !strings.Contains(said(), "lists are answered without plugins that are still being compiled") || !strings.Contains(said(), "plugins=slow after=") {
 		t.Errorf("%v, %s, %+v", r.IsWhole(), said(), r.Plugins())
@@ -125,9 +125,9 @@ func TestWhole_late(t *testing.T) {
 	close(gate)
 	r := begin(t, o)
 	r.Whole(t.Context())
-	r.firstList = -time.Hour
+	r.first.limit = -time.Hour
 	for range 50 {
-		r.whole.Store(false)
+		r.first.whole.Store(false)
 		if r.Whole(t.Context()); !r.IsWhole() {
 			t.Fatal("the list is not whole")
 		}

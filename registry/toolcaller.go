@@ -11,12 +11,15 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-var _ hostfuncs.Caller = (*Registry)(nil)
+// toolCaller calls tools of the published catalog.
+type toolCaller struct{ public *publisher }
+
+var _ hostfuncs.Caller = toolCaller{}
 
 // CallTool calls a tool on behalf of a running call. The callee has its own grants, bound to these arguments; the
 // caller's grants do not extend them.
-func (r *Registry) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
-	tool, ok := r.Snapshot().Tool(n.Tool)
+func (c toolCaller) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
+	tool, ok := c.public.snapshot().Tool(n.Tool)
 	if !ok {
 		return nil, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("there is no tool %q", n.Tool)}
 	}

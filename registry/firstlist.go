@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/registry/folder"
+)
+
+// firstListTime limits how long after the start lists wait for plugins that are being compiled: most clients time out
+// after a minute.
+const firstListTime = 45 * time.Second
+
+// sayAfter is how long a list waits before that is logged.
+const sayAfter = 100 * time.Millisecond
+
+// firstList delays the lists of a starting registry until its plugins are known.
+type firstList struct {
+	log   *slog.Logger
+	stop  context.Context // done when the registry closes
+	began time.Time
+	limit time.Duration // since began
+	whole atomic.Bool   // lists need not wait any more
+	say   sync.Once
+}
+
+// wait waits until the folder's files were loaded. loading names the plugins that are not, for the log.
+func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() string) {
+	wait, cancel := context.WithDeadline(ctx, l.began.Add(l.limit))
+	defer cancel()
+	quick, stop := context.WithTimeout(wait, sayAfter)
+	defer stop()
+	if f.Looked(quick) != nil && wait.Err() == nil {
+		l.say.Do(func() {
+			l.log.Warn("the first list waits for plugins that are being compiled, which sallyport compile does beforehand",
+				"plugins", loading(), "longest", l.limit)
+		})
+	}
+	err := f.Looked(wait)
+	if ctx.Err() != nil || l.stop.Err() != nil {
+		return // the caller is gone
+	}
+	if !l.whole.Swap(true) && err != nil {
+		l.log.Warn("lists are answered without plugins that are still being compiled: clients that listen are told when they are there",
+			"plugins", loading(), "after", l.limit)
+	}
+}
+
+// IsWhole reports whether lists need not wait any more, see Whole.
+func (r *Registry) IsWhole() bool { return r.first.whole.Load() }
+
+// Whole waits until every plugin that existed when the registry was made is listed or reported: some must be compiled
+// to learn their manifest, and a client that lists once should see them all. The wait is limited to firstListTime, which
+// the log reports, and excludes files that are being written. After it has waited once, it returns at once.
+func (r *Registry) Whole(ctx context.Context) {
+	if r.IsWhole() {
+		return
+	}
+	f := r.watcher.running()
+	if f == nil || r.given != nil {
+		r.first.whole.Store(true)
+		return
+	}
+	r.first.wait(ctx, f, r.public.loading)
+}
