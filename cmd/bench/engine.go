@@ -26,6 +26,10 @@ func benchClean(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	report, err := benchReport(ctx, o, engine)
+	if err != nil {
+		return nil, err
+	}
 	late, err := benchOvershoot(ctx, engine, o)
 	if err != nil {
 		return nil, err
@@ -34,7 +38,7 @@ func benchClean(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(rows, benchRestore(o), late, idle), engine.Close(ctx)
+	return slices.Concat(rows, report, benchRestore(o), late, idle), engine.Close(ctx)
 }
 
 // benchRestore restores a memory in which 25 system pages were written.

@@ -149,7 +149,7 @@ func guestFile(name string) string { return filepath.Join("build", "bench", name
 
 // buildGuests builds the guests written in Go.
 func buildGuests(ctx context.Context) error {
-	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy"} {
+	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy", "report"} {
 		out, err := filepath.Abs(guestFile(name))
 		if err != nil {
 			return err
