@@ -73,12 +73,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, sink.Close()) }()
 	log := logging.For(s, sink)
-	for _, name := range settings.Strays() {
-		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
-	}
-	if _, err := os.Stat(s.Text("dir")); err != nil {
-		log.Warn("the plugin folder cannot be read yet", "dir", s.Text("dir"), "error", err)
-	}
+	warn(s, log)
 	web, err := listenHTTP(s, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return ui.Hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
@@ -102,23 +97,51 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	defer leave()
 	defer h.Follow(ctx)()
-	keys, err := stateKeys(s)
+	return serving{settings: s, std: std, log: log, end: end}.answer(ctx, h, web)
+}
+
+// serving is one run of the command.
+type serving struct {
+	settings *settings.Settings
+	std      stdio
+	log      *slog.Logger
+	end      *ending
+}
+
+// answer handles the messages of HTTP clients, or of standard input if web is nil.
+func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err error) {
+	keys, err := stateKeys(r.settings)
 	if err != nil {
 		return err
 	}
-	defer keys.Follow(ctx, func(err error) { log.Error("changed state keys are not in force: the ones before stay", "error", err) })()
-	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(s.Text("dir")),
-		Search: s.Bool("search"), Keys: keys.Keys(), AskTime: s.Duration("limits.ask"), Tasks: s.Count("limits.tasks"), Logger: log})
-	defer func() { err = errors.Join(err, closeWithin(end.left(), server.Close)) }()
-	defer announceEnd(ctx, log, server)()
+	defer keys.Follow(ctx, func(err error) {
+		r.log.Error("changed state keys are not in force: the ones before stay", "error", err)
+	})()
+	server := protocol.NewServer(h.Registry, &protocol.Options{
+		Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(r.settings.Text("dir")),
+		Search: r.settings.Bool("search"), Keys: keys.Keys(), AskTime: r.settings.Duration("limits.ask"),
+		Tasks: r.settings.Count("limits.tasks"), Logger: r.log,
+	})
+	defer func() { err = errors.Join(err, closeWithin(r.end.left(), server.Close)) }()
+	defer announceEnd(ctx, r.log, server)()
 	if web != nil {
-		return web.serve(ctx, s, server, std)
+		return web.serve(ctx, r.settings, server, r.std)
 	}
-	err = wire.Serve(ctx, server, std.in, std.out, &wire.Options{Logger: log})
+	err = wire.Serve(ctx, server, r.std.in, r.std.out, &wire.Options{Logger: r.log})
 	if err != nil { // the connection failed: do not wait for calls
-		end.hurry()
+		r.end.hurry()
 	}
 	return err
+}
+
+// warn logs settings that have no effect yet.
+func warn(s *settings.Settings, log *slog.Logger) {
+	for _, name := range settings.Strays() {
+		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
+	}
+	if _, err := os.Stat(s.Text("dir")); err != nil {
+		log.Warn("the plugin folder cannot be read yet", "dir", s.Text("dir"), "error", err)
+	}
 }
 
 // announceEnd logs the number of running calls once ctx is done. If ctx is done, wait blocks until that is logged.

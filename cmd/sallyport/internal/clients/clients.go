@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // ErrUnchanged is returned when the file already has the same entry.
@@ -28,102 +30,77 @@ type Server struct {
 
 // Client is one MCP client.
 type Client struct {
-	Name    string                            // on the command line
-	Title   string                            // product name
-	section string                            // member of the file that holds the servers
-	launch  bool                              // an entry with a command has a type
-	toml    bool                              // the file is TOML, else JSON with comments
-	http    func(url string, headers any) any // builds an entry with a URL; nil if the client only launches servers
-	file    func(home, config string) string  // config is the user's configuration folder
+	Name    string                           // on the command line
+	Title   string                           // product name
+	section string                           // member of the file that holds the servers
+	launch  bool                             // an entry with a command has a type
+	toml    bool                             // the file is TOML, else JSON with comments
+	remote  remote                           // the form of an entry with a URL; zero if the client only launches servers
+	file    func(home, config string) string // config is the user's configuration folder
 }
 
-// list returns the table of clients. It is long because it has one entry for each client, and no logic.
+// remote is the form of an entry with a URL.
+type remote struct {
+	kind         string // value of its member type; "" is no such member
+	url, headers string // names of members
+}
+
+// list returns the table of clients.
 func list() []Client {
-	typed := func(url string, headers any) any {
-		return struct {
-			Type    string `json:"type"`
-			URL     string `json:"url"`
-			Headers any    `json:"headers,omitempty"`
-		}{"http", url, headers}
-	}
-	plain := func(url string, headers any) any {
-		return struct {
-			URL     string `json:"url"`
-			Headers any    `json:"headers,omitempty"`
-		}{url, headers}
-	}
 	return []Client{
 		{
 			Name: "claude-desktop", Title: "Claude Desktop", section: "mcpServers",
-			file: func(_, config string) string {
-				return filepath.Join(config, "Claude", "claude_desktop_config.json")
-			},
+			file: inConfig("Claude", "claude_desktop_config.json"),
 		},
 		{
-			Name: "claude-code", Title: "Claude Code", section: "mcpServers", launch: true, http: typed,
-			file: func(home, _ string) string { return filepath.Join(home, ".claude.json") },
+			Name: "claude-code", Title: "Claude Code", section: "mcpServers", launch: true,
+			remote: remote{"http", "url", "headers"}, file: inHome(".claude.json"),
 		},
 		{
-			Name: "vscode", Title: "VS Code", section: "servers", launch: true, http: typed,
-			file: func(_, config string) string { return filepath.Join(config, "Code", "User", "mcp.json") },
+			Name: "vscode", Title: "VS Code", section: "servers", launch: true,
+			remote: remote{"http", "url", "headers"}, file: inConfig("Code", "User", "mcp.json"),
 		},
 		{
-			Name: "cursor", Title: "Cursor", section: "mcpServers", http: plain,
-			file: func(home, _ string) string { return filepath.Join(home, ".cursor", "mcp.json") },
+			Name: "cursor", Title: "Cursor", section: "mcpServers",
+			remote: remote{"", "url", "headers"}, file: inHome(".cursor", "mcp.json"),
 		},
 		{
 			Name: "gemini", Title: "Gemini CLI", section: "mcpServers",
-			http: func(url string, headers any) any {
-				return struct {
-					URL     string `json:"httpUrl"`
-					Headers any    `json:"headers,omitempty"`
-				}{url, headers}
-			},
-			file: func(home, _ string) string { return filepath.Join(home, ".gemini", "settings.json") },
+			remote: remote{"", "httpUrl", "headers"}, file: inHome(".gemini", "settings.json"),
 		},
 		{
 			Name: "codex", Title: "Codex", section: "mcp_servers", toml: true,
-			http: func(url string, headers any) any {
-				return struct {
-					URL     string `json:"url"`
-					Headers any    `json:"http_headers,omitempty"`
-				}{url, headers}
-			},
-			file: func(home, _ string) string { return filepath.Join(home, ".codex", "config.toml") },
+			remote: remote{"", "url", "http_headers"}, file: inHome(".codex", "config.toml"),
 		},
 		{
-			Name: "zed", Title: "Zed", section: "context_servers", http: plain,
-			file: func(home, config string) string {
-				if goruntime.GOOS == "windows" {
-					return filepath.Join(config, "Zed", "settings.json")
-				}
-				return filepath.Join(home, ".config", "zed", "settings.json")
-			},
+			Name: "zed", Title: "Zed", section: "context_servers",
+			remote: remote{"", "url", "headers"}, file: zedFile,
 		},
 		{
 			Name: "windsurf", Title: "Windsurf", section: "mcpServers",
-			http: func(url string, headers any) any {
-				return struct {
-					URL     string `json:"serverUrl"`
-					Headers any    `json:"headers,omitempty"`
-				}{url, headers}
-			},
-			file: func(home, _ string) string { return filepath.Join(home, ".codeium", "windsurf", "mcp_config.json") },
+			remote: remote{"", "serverUrl", "headers"}, file: inHome(".codeium", "windsurf", "mcp_config.json"),
 		},
 		{
 			Name: "cline", Title: "Cline", section: "mcpServers",
-			http: func(url string, headers any) any {
-				return struct {
-					Type    string `json:"type"`
-					URL     string `json:"url"`
-					Headers any    `json:"headers,omitempty"`
-				}{"streamableHttp", url, headers}
-			},
-			file: func(_, config string) string {
-				return filepath.Join(config, "Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json")
-			},
+			remote: remote{"streamableHttp", "url", "headers"},
+			file:   inConfig("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
 		},
 	}
+}
+
+func inHome(names ...string) func(home, config string) string {
+	return func(home, _ string) string { return filepath.Join(append([]string{home}, names...)...) }
+}
+
+func inConfig(names ...string) func(home, config string) string {
+	return func(_, config string) string { return filepath.Join(append([]string{config}, names...)...) }
+}
+
+func zedFile(home, config string) string {
+	if goruntime.GOOS == "windows" {
+		return filepath.Join(config, "Zed", "settings.json")
+	}
+	return filepath.Join(home, ".config", "zed", "settings.json")
 }
 
 // List returns the names of the clients.
@@ -188,12 +165,24 @@ func (c Client) entry(s Server) (json.RawMessage, error) {
 		}
 		return json.Marshal(e)
 	}
-	if c.http == nil {
+	if c.remote == (remote{}) {
 		return nil, fmt.Errorf("%s launches its servers; leave --http out", c.Name)
 	}
-	var headers any
-	if s.Token != "" {
-		headers = map[string]string{"Authorization": "Bearer " + s.Token}
+	return c.remote.entry(s)
+}
+
+func (r remote) entry(s Server) (json.RawMessage, error) {
+	var o jsonraw.Object
+	if r.kind != "" {
+		o.Set("type", jsonraw.AppendString(nil, r.kind))
 	}
-	return json.Marshal(c.http(s.URL, headers))
+	o.Set(r.url, jsonraw.AppendString(nil, s.URL))
+	if s.Token != "" {
+		headers, err := json.Marshal(map[string]string{"Authorization": "Bearer " + s.Token})
+		if err != nil {
+			return nil, err
+		}
+		o.Set(r.headers, headers)
+	}
+	return o.Append(nil), nil
 }
