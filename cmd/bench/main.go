@@ -43,7 +43,10 @@ type options struct {
 }
 
 func suites() []suite {
-	return []suite{{"stdio", benchStdio}, {"kept", benchKept}, {"clean", benchClean}, {"peers", benchPeers}, {"start", benchStart}, {"meter", benchMeter}, {"files", benchFiles}, {"gate", benchGate}, {"ask", benchAsk}, {"crowd", benchCrowd}}
+	return []suite{
+		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"peers", benchPeers}, {"startup", benchStartup},
+		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"questions", benchQuestions}, {"fairness", benchFairness},
+	}
 }
 
 func main() {

@@ -22,9 +22,9 @@ const (
 	startPlugins = 200
 )
 
-// benchStart measures the time from launching the host to the answer to tools/list, over a folder of 200 distinct
+// benchStartup measures the time from launching the host to the answer to tools/list, over a folder of 200 distinct
 // packed plugins of some 3 MB: without any state, and with their digests cached but nothing compiled.
-func benchStart(ctx context.Context, o options) ([]row, error) {
+func benchStartup(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}

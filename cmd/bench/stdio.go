@@ -106,7 +106,7 @@ func (p *peer) stop() (uint64, error) {
 	return s.AllocatedBytes, json.Unmarshal(lines[len(lines)-1], &s)
 }
 
-// benchStdio compares the host without a guest with serveFloor and with the official SDK.
+// benchStdio compares the host without a guest with serveMinimal and with the official SDK.
 func benchStdio(ctx context.Context, o options) ([]row, error) {
 	var rows []row
 	for _, inFlight := range []int{1, 16} {

@@ -13,8 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// benchClean measures the cost of a clean instance for each call, and how late after its deadline a guest is ended.
-func benchClean(ctx context.Context, o options) ([]row, error) {
+// benchInstances measures the cost of a clean instance for each call, and how late after its deadline a guest is ended.
+func benchInstances(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func benchClean(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := benchStates(ctx, o, engine)
+	rows, err := benchLifetimes(ctx, o, engine)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,11 @@ func benchClean(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	late, err := benchOvershoot(ctx, engine, o)
+	late, err := benchDeadline(ctx, engine, o)
 	if err != nil {
 		return nil, err
 	}
-	idle, err := benchIdle(ctx, engine)
+	idle, err := benchMemory(ctx, engine)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func (loop) Serve(ctx context.Context, in *runtime.Instance, _ runtime.Request) 
 	return nil, err
 }
 
-// benchOvershoot measures how long after its deadline an endless loop ends.
-func benchOvershoot(ctx context.Context, engine *runtime.Engine, o options) ([]row, error) {
+// benchDeadline measures how long after its deadline an endless loop ends.
+func benchDeadline(ctx context.Context, engine *runtime.Engine, o options) ([]row, error) {
 	var m wasmtest.Module
 	m.Export("run", m.Func(nil, nil, nil, wasmtest.LoopVoid, wasmtest.Br(0), wasmtest.End))
 	module, err := engine.Compile(ctx, m.Bytes())

@@ -17,11 +17,11 @@ import (
 // many is the number of plugins, or instances of one plugin, at once.
 const many = 1000
 
-// benchIdle measures the memory kept by a thousand plugins that were called once, an image and an instance each, and by
+// benchMemory measures the memory kept by a thousand plugins that were called once, an image and an instance each, and by
 // a thousand instances of one plugin during a call. The code is shared.
-func benchIdle(ctx context.Context, engine *runtime.Engine) ([]row, error) {
+func benchMemory(ctx context.Context, engine *runtime.Engine) ([]row, error) {
 	var rows []row
-	for _, g := range cleanGuests() {
+	for _, g := range echoGuests() {
 		if g.name == "hand" {
 			continue // its memory size is fixed
 		}
@@ -116,10 +116,10 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 // resident returns the anonymous memory of this process plus the shared memory of the system, which holds the images,
 // in bytes; 0 where the system does not report it. A page of an image counts once, however many mappings share it.
 func resident() int {
-	return kibOf("/proc/self/smaps_rollup", "Pss_Anon:") + kibOf("/proc/meminfo", "Shmem:")
+	return kibibytesIn("/proc/self/smaps_rollup", "Pss_Anon:") + kibibytesIn("/proc/meminfo", "Shmem:")
 }
 
-func kibOf(file, name string) int {
+func kibibytesIn(file, name string) int {
 	text, _ := os.ReadFile(file)
 	_, after, _ := strings.Cut(string(text), name)
 	var kib int

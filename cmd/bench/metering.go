@@ -47,8 +47,8 @@ const meterSlice = 100_000
 // meterTries is the number of runs of a kernel per round: it is short, and the fastest run of all counts.
 const meterTries = 8
 
-// benchMeter measures the cost of making a guest interruptible everywhere, on pure computation.
-func benchMeter(ctx context.Context, o options) ([]row, error) {
+// benchMetering measures the cost of making a guest interruptible everywhere, on pure computation.
+func benchMetering(ctx context.Context, o options) ([]row, error) {
 	dir, err := os.MkdirTemp("", "sallyport-bench-*")
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func benchMeter(ctx context.Context, o options) ([]row, error) {
 			return nil, err
 		}
 	}
-	rows, err := meterRows(ctx, byHand, byGo, meterTries*o.rounds)
+	rows, err := meteringRows(ctx, byHand, byGo, meterTries*o.rounds)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ func benchMeter(ctx context.Context, o options) ([]row, error) {
 	return append(rows, longest), err
 }
 
-// meterRows times every kernel and returns a ratio for each, and the geometric means.
-func meterRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int) ([]row, error) {
+// meteringRows times every kernel and returns a ratio for each, and the geometric means.
+func meteringRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int) ([]row, error) {
 	names := [ways]string{metered: "metered_over_plain_", switched: "switched_over_plain_"}
 	var rows []row
 	var logs [ways]float64

@@ -34,7 +34,7 @@ func serveRole(words []string) error {
 	var err error
 	switch role {
 	case "floor":
-		err = serveFloor(os.Stdin, os.Stdout)
+		err = serveMinimal(os.Stdin, os.Stdout)
 	case "host":
 		err = serveHost()
 	case "sdk":
@@ -52,9 +52,9 @@ func serveRole(words []string) error {
 // toolName is the tool of every server: it answers with its text argument.
 const toolName = "bench-echo"
 
-// serveFloor is the minimal server on stdio: a buffered line read, one envelope decode, a map lookup, and a write of
+// serveMinimal is the minimal server on stdio: a buffered line read, one envelope decode, a map lookup, and a write of
 // prepared bytes.
-func serveFloor(in io.Reader, out io.Writer) error {
+func serveMinimal(in io.Reader, out io.Writer) error {
 	prepared := map[string]json.RawMessage{
 		"tools/call": json.RawMessage(`{"content":[{"type":"text","text":"` + payload(100) + `"}]}`),
 		"initialize": json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"floor","version":"0"}}`),

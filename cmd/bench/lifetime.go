@@ -14,14 +14,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// cleanGuest is an echo guest in one language. work is additional computation, in steps of the guest's choice.
-type cleanGuest struct {
+// echoGuest is an echo guest in one language. work is additional computation, in steps of the guest's choice.
+type echoGuest struct {
 	name    string
 	wasm    func(work int) ([]byte, error)
 	request func(size, work int) runtime.Request
 }
 
-func cleanGuests() []cleanGuest {
+func echoGuests() []echoGuest {
 	file := func(path ...string) func(int) ([]byte, error) {
 		return func(int) ([]byte, error) { return os.ReadFile(filepath.Join(path...)) }
 	}
@@ -29,7 +29,7 @@ func cleanGuests() []cleanGuest {
 		return runtime.Request{Method: "tools/call",
 			Params: json.RawMessage(fmt.Sprintf(`{"name":"echo","arguments":{"work":%d,"text":"%s"}}`, work, payload(size)))}
 	}
-	return []cleanGuest{
+	return []echoGuest{
 		{"go", file(guestFile("nativepdk")), asked},
 		{"rust", file("cmd", "bench", "testdata", "rust", "echo.wasm"), asked},
 		{"hand", func(work int) ([]byte, error) { return handGuest(int32(work)), nil },
@@ -41,10 +41,10 @@ func cleanGuests() []cleanGuest {
 // margin for noise.
 const enoughWork = 60 * time.Microsecond
 
-// benchStates calls guests in clean instances, in reused ones, in new ones, and in new ones of plain wazero.
-func benchStates(ctx context.Context, o options, engine *runtime.Engine) ([]row, error) {
+// benchLifetimes calls guests in clean instances, in reused ones, in new ones, and in new ones of plain wazero.
+func benchLifetimes(ctx context.Context, o options, engine *runtime.Engine) ([]row, error) {
 	var rows []row
-	for _, g := range cleanGuests() {
+	for _, g := range echoGuests() {
 		for _, size := range []int{100, 100_000} {
 			more, err := benchGuest(ctx, o, engine, g, size)
 			if err != nil {
@@ -57,9 +57,9 @@ func benchStates(ctx context.Context, o options, engine *runtime.Engine) ([]row,
 }
 
 // benchGuest measures the guest as it is, and if its call is shorter than enoughWork also with work.
-func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size int) ([]row, error) {
+func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g echoGuest, size int) ([]row, error) {
 	label := g.name + "_" + map[int]string{100: "100B", 100_000: "100KB"}[size]
-	echo, err := timeStates(ctx, o, engine, g, size, 0)
+	echo, err := timeLifetimes(ctx, o, engine, g, size, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 		}
 		quick := o
 		quick.rounds = 1
-		if worked, err = timeStates(ctx, quick, engine, g, size, work); err != nil {
+		if worked, err = timeLifetimes(ctx, quick, engine, g, size, work); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +78,7 @@ func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 	if work > 0 {
 		rows = append(rows, row{Name: "clean_over_reused_" + label + "_echo", Value: over(echo, clean, reused), Unit: "ratio",
 			note: fmt.Sprintf("time of a call that takes %v in a reused instance: an echo and no work", echo[reused])})
-		if worked, err = timeStates(ctx, o, engine, g, size, work); err != nil {
+		if worked, err = timeLifetimes(ctx, o, engine, g, size, work); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func benchGuest(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 			note: fmt.Sprintf("an instance made from nothing by wazero alone: %v", echo[plainly])}), nil
 }
 
-func over(times [wayOfCalling]time.Duration, a, b int) float64 {
+func over(times [lifetimes]time.Duration, a, b int) float64 {
 	return float64(times[a]) / float64(times[b])
 }
 
@@ -100,11 +100,11 @@ const (
 	reused
 	fresh
 	plainly
-	wayOfCalling
+	lifetimes
 )
 
-// timeStates returns the shortest time of a call in each way.
-func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanGuest, size, work int) (best [wayOfCalling]time.Duration, err error) {
+// timeLifetimes returns the shortest time of a call in each way.
+func timeLifetimes(ctx context.Context, o options, engine *runtime.Engine, g echoGuest, size, work int) (best [lifetimes]time.Duration, err error) {
 	wasm, err := g.wasm(work)
 	if err != nil {
 		return best, err
@@ -124,7 +124,7 @@ func timeStates(ctx context.Context, o options, engine *runtime.Engine, g cleanG
 		return best, err
 	}
 	request := g.request(size, work)
-	var calls [wayOfCalling]func() error
+	var calls [lifetimes]func() error
 	for way := range calls {
 		calls[way] = func() error { return plain.call(ctx, request) }
 		if p := pools[way]; p != nil {

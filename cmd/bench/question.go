@@ -31,10 +31,10 @@ import (
 // waitingTasks is the number of tasks that wait for an answer during the memory measurement; a hundredth with -quick.
 const waitingTasks = 10_000
 
-// benchAsk measures a call with one elicitation over HTTP, in protocol version 2026-07-28: the call, and its repetition
+// benchQuestions measures a call with one elicitation over HTTP, in protocol version 2026-07-28: the call, and its repetition
 // with the answer. The official SDK's server has the same tool, written for two rounds; here the guest runs twice. It
 // also measures the cost of waiting tasks.
-func benchAsk(ctx context.Context, o options) ([]row, error) {
+func benchQuestions(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func benchAsk(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	host, err := newAskHost(ctx, dir)
+	host, err := newQuestionHost(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func benchAsk(ctx context.Context, o options) ([]row, error) {
 	sdk := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return askingSDK() },
 		&mcp.StreamableHTTPOptions{JSONResponse: true, Stateless: true}))
 	defer sdk.Close()
-	rows, err := askRows(o, append(urls, sdk.URL))
+	rows, err := questionRows(o, append(urls, sdk.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,15 @@ func benchAsk(ctx context.Context, o options) ([]row, error) {
 	return append(rows, more...), err
 }
 
-// askRows measures the servers in turn: this host without and with a store, and the SDK.
-func askRows(o options, urls []string) ([]row, error) {
+// questionRows measures the servers in turn: this host without and with a store, and the SDK.
+func questionRows(o options, urls []string) ([]row, error) {
 	times := make([][]float64, len(urls))
 	size := 0
 	for range o.rounds {
 		for i, url := range urls {
 			begun, n := time.Now(), 0
 			for ; time.Since(begun) < o.slice; n++ {
-				state, err := askOnce(url)
+				state, err := callWithQuestion(url)
 				if err != nil {
 					return nil, err
 				}
@@ -99,9 +99,9 @@ func askRows(o options, urls []string) ([]row, error) {
 	}, nil
 }
 
-// askOnce makes the call, and repeats it with the answer.
-func askOnce(url string) (state string, err error) {
-	first, err := askPost(url, nil)
+// callWithQuestion makes the call, and repeats it with the answer.
+func callWithQuestion(url string) (state string, err error) {
+	first, err := postQuestion(url, nil)
 	if err != nil {
 		return "", err
 	}
@@ -116,15 +116,15 @@ func askOnce(url string) (state string, err error) {
 	if first.Result.RequestState != "" {
 		more["requestState"] = first.Result.RequestState
 	}
-	second, err := askPost(url, more)
+	second, err := postQuestion(url, more)
 	if err == nil && (len(second.Result.Content) != 1 || second.Result.Content[0].Text != "Hello, Ada") {
 		err = fmt.Errorf("no greeting: %+v", second)
 	}
 	return first.Result.RequestState, err
 }
 
-// askAnswer is the response of a server.
-type askAnswer struct {
+// questionAnswer is the response of a server.
+type questionAnswer struct {
 	Result struct {
 		ResultType, RequestState string
 		InputRequests            map[string]json.RawMessage
@@ -137,7 +137,7 @@ type askAnswer struct {
 const askMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-func askPost(url string, more map[string]any) (a askAnswer, err error) {
+func postQuestion(url string, more map[string]any) (a questionAnswer, err error) {
 	params := map[string]any{"name": "greet", "arguments": map[string]any{}, "_meta": json.RawMessage(askMeta)}
 	for key, value := range more {
 		params[key] = value
@@ -185,14 +185,14 @@ func askingSDK() *mcp.Server {
 	return server
 }
 
-// askHost is this host with the plugin that asks.
-type askHost struct {
+// questionHost is this host with the plugin that asks.
+type questionHost struct {
 	registry *registry.Registry
 	server   *protocol.Server // with a store
 	close    func()
 }
 
-func newAskHost(ctx context.Context, dir string) (*askHost, error) {
+func newQuestionHost(ctx context.Context, dir string) (*questionHost, error) {
 	engine, err := benchEngine(ctx)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func newAskHost(ctx context.Context, dir string) (*askHost, error) {
 		return nil, err
 	}
 	kept := store.New(store.Options{Dir: dir})
-	h := &askHost{registry: r, server: protocol.NewServer(r, &protocol.Options{Name: "bench", Store: kept})}
+	h := &questionHost{registry: r, server: protocol.NewServer(r, &protocol.Options{Name: "bench", Store: kept})}
 	h.close = func() {
 		_ = h.server.Close(ctx)
 		_ = r.Close(ctx)
@@ -224,7 +224,7 @@ func newAskHost(ctx context.Context, dir string) (*askHost, error) {
 }
 
 // waitingRows opens tasks until n wait for an answer, and measures their cost.
-func (h *askHost) waitingRows(ctx context.Context, n int, dir string) ([]row, error) {
+func (h *questionHost) waitingRows(ctx context.Context, n int, dir string) ([]row, error) {
 	if err := h.openTasks(ctx, 10); err != nil { // excludes one-time setup
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (h *askHost) waitingRows(ctx context.Context, n int, dir string) ([]row, er
 
 // openTasks opens n tasks and waits until all ask. They are spread over several principals, because of the limit per
 // caller.
-func (h *askHost) openTasks(ctx context.Context, n int) error {
+func (h *questionHost) openTasks(ctx context.Context, n int) error {
 	const workers, each = 4, 2500
 	var work sync.WaitGroup
 	errs := make(chan error, workers)

@@ -20,24 +20,24 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
 )
 
-// keptSDK is the echo plugin in Extism's own host: one instance, one call at a time.
-type keptSDK struct {
+// extismSDK is the echo plugin in Extism's own host: one instance, one call at a time.
+type extismSDK struct {
 	mu     sync.Mutex
 	plugin *sdk.Plugin
 }
 
-func newKeptSDK(ctx context.Context, file string) (*keptSDK, error) {
+func newExtismSDK(ctx context.Context, file string) (*extismSDK, error) {
 	wasm, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	p, err := sdk.NewPlugin(ctx, sdk.Manifest{Wasm: []sdk.Wasm{sdk.WasmData{Data: wasm}}},
 		sdk.PluginConfig{EnableWasi: true, RuntimeConfig: wazero.NewRuntimeConfig()}, nil)
-	return &keptSDK{plugin: p}, err
+	return &extismSDK{plugin: p}, err
 }
 
 // call serves the params of a tools/call.
-func (k *keptSDK) call(params []byte) ([]byte, error) {
+func (k *extismSDK) call(params []byte) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, out, err := k.plugin.Call("call", append(append([]byte(`{"params":`), params...), '}'))
@@ -45,7 +45,7 @@ func (k *keptSDK) call(params []byte) ([]byte, error) {
 }
 
 // answer serves one message: the minimal server around the SDK.
-func (k *keptSDK) answer(message []byte) []byte {
+func (k *extismSDK) answer(message []byte) []byte {
 	m, err := jsonrpc.Parse(message)
 	if err != nil || m.ID == nil {
 		return nil
@@ -62,7 +62,7 @@ func (k *keptSDK) answer(message []byte) []byte {
 }
 
 func peerExtismSDK(l net.Listener, ready func()) error {
-	k, err := newKeptSDK(context.Background(), guestFile("extism"))
+	k, err := newExtismSDK(context.Background(), guestFile("extism"))
 	if err != nil {
 		return err
 	}
@@ -84,22 +84,22 @@ func peerExtismSDK(l net.Listener, ready func()) error {
 	}), ready)
 }
 
-// benchKept compares the Extism dialect with Extism's own host, both in this process and without a transport: one kept
+// benchExtism compares the Extism dialect with Extism's own host, both in this process and without a transport: one kept
 // instance, and a clean one for each call. Both guests use Extism's own PDKs; most existing plugins are in Rust.
-func benchKept(ctx context.Context, o options) ([]row, error) {
+func benchExtism(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
-	rust, err := benchKeptGuest(ctx, o, filepath.Join("cmd", "bench", "testdata", "extismrust", "echo.wasm"), "")
+	rust, err := benchExtismGuest(ctx, o, filepath.Join("cmd", "bench", "testdata", "extismrust", "echo.wasm"), "")
 	if err != nil {
 		return nil, err
 	}
-	goRows, err := benchKeptGuest(ctx, o, guestFile("extism"), "_go")
+	goRows, err := benchExtismGuest(ctx, o, guestFile("extism"), "_go")
 	return append(rust, goRows...), err
 }
 
-func benchKeptGuest(ctx context.Context, o options, file, guest string) ([]row, error) {
-	theirs, err := newKeptSDK(ctx, file)
+func benchExtismGuest(ctx context.Context, o options, file, guest string) ([]row, error) {
+	theirs, err := newExtismSDK(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,8 @@ func (n names) Verify(token string) (string, string, bool) {
 	return token, token, slices.Contains(n, token)
 }
 
-// serveCrowd serves the plugin busy with default settings, on HTTP with tokens, until ctx is done.
-func serveCrowd(ctx context.Context, ready func(url string)) error {
+// serveFairness serves the plugin busy with default settings, on HTTP with tokens, until ctx is done.
+func serveFairness(ctx context.Context, ready func(url string)) error {
 	engine, err := benchEngine(ctx)
 	if err != nil {
 		return err
@@ -69,14 +69,14 @@ func serveCrowd(ctx context.Context, ready func(url string)) error {
 	return l.Serve(ctx, streamable.NewHandler(server, o))
 }
 
-// crowdClient is one client of the crowd, with its own session and connection.
-type crowdClient struct {
+// fairnessClient is one client of the crowd, with its own session and connection.
+type fairnessClient struct {
 	web
 	token string
 }
 
-func newCrowdClient(url, token string) (*crowdClient, error) {
-	c := &crowdClient{web{url: url, client: &http.Client{Transport: &bearer{&http.Transport{}, token}}}, token}
+func newFairnessClient(url, token string) (*fairnessClient, error) {
+	c := &fairnessClient{web{url: url, client: &http.Client{Transport: &bearer{&http.Transport{}, token}}}, token}
 	if _, err := c.post(context.Background(), []byte(helloRequest)); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // work calls the tool once. A refusal is an error.
-func (c *crowdClient) work(id, steps int) (time.Duration, error) {
+func (c *fairnessClient) work(id, steps int) (time.Duration, error) {
 	text := payload(100)
 	message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"work","arguments":{"text":%q,"steps":%d}}}`, id, text, steps)
 	begin := time.Now()
@@ -109,7 +109,7 @@ func (c *crowdClient) work(id, steps int) (time.Duration, error) {
 }
 
 // calibrate returns the number of steps that make a single caller's call longer by crowdWork.
-func (c *crowdClient) calibrate() (int, error) {
+func (c *fairnessClient) calibrate() (int, error) {
 	quickest := func(steps int) (best time.Duration, err error) {
 		for i := range 50 {
 			took, err := c.work(i, steps)
@@ -134,8 +134,8 @@ func (c *crowdClient) calibrate() (int, error) {
 	return int(probe * crowdWork / max(full-idle, time.Microsecond)), nil
 }
 
-// benchCrowd measures the waiting time of many callers, and that idle connections lock no caller out.
-func benchCrowd(ctx context.Context, o options) ([]row, error) {
+// benchFairness measures the waiting time of many callers, and that idle connections lock no caller out.
+func benchFairness(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func benchCrowd(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	defer p.stop()
-	one, err := newCrowdClient(p.url, "one")
+	one, err := newFairnessClient(p.url, "one")
 	if err != nil {
 		return nil, err
 	}
@@ -152,19 +152,19 @@ func benchCrowd(ctx context.Context, o options) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := measureCrowd(p.url, one, steps, max(crowdCalls*o.calls/20_000, 10))
+	rows, err := measureWaiting(p.url, one, steps, max(crowdCalls*o.calls/20_000, 10))
 	if err != nil {
 		return nil, err
 	}
-	more, err := measureStrangers(p.url, one, steps)
+	more, err := measureIdleConnections(p.url, one, steps)
 	return append(rows, more...), err
 }
 
-func measureCrowd(url string, one *crowdClient, steps, calls int) ([]row, error) {
-	clients := make([]*crowdClient, crowdClients)
+func measureWaiting(url string, one *fairnessClient, steps, calls int) ([]row, error) {
+	clients := make([]*fairnessClient, crowdClients)
 	for i := range clients {
 		var err error
-		if clients[i], err = newCrowdClient(url, "crowd"); err != nil {
+		if clients[i], err = newFairnessClient(url, "crowd"); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +214,7 @@ func ignoreIf(yes bool, err error) error {
 }
 
 // beside makes calls one after the other until over is closed.
-func (c *crowdClient) beside(over <-chan struct{}, steps int) (all []time.Duration, err error) {
+func (c *fairnessClient) beside(over <-chan struct{}, steps int) (all []time.Duration, err error) {
 	for id := 0; ; id++ {
 		select {
 		case <-over:
@@ -240,8 +240,8 @@ func percentile(all []time.Duration, p int) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// measureStrangers makes calls beside idle connections and unfinished messages.
-func measureStrangers(address string, one *crowdClient, steps int) ([]row, error) {
+// measureIdleConnections makes calls beside idle connections and unfinished messages.
+func measureIdleConnections(address string, one *fairnessClient, steps int) ([]row, error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return nil, err

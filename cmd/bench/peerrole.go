@@ -56,7 +56,7 @@ func servePeer(name, transport string) error {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			cancel()
 		}()
-		return serveCrowd(ctx, func(url string) {
+		return serveFairness(ctx, func(url string) {
 			at.URL = url
 			ready()
 		})
