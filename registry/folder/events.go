@@ -3,49 +3,52 @@ package folder
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchSystem starts the file system notifications, if the system supports them.
-func (f *Watcher) watchSystem() (<-chan fsnotify.Event, <-chan error) {
-	system, err := f.newWatcher()
+// events are the file system notifications, if the system supports them.
+type events struct {
+	log    *slog.Logger
+	open   func() (*fsnotify.Watcher, error)
+	system *fsnotify.Watcher // nil: poll only
+}
+
+// start starts the notifications; without them the channels are nil.
+func (e *events) start() (<-chan fsnotify.Event, <-chan error) {
+	system, err := e.open()
 	if err != nil {
-		f.Logger.Warn("folders are polled: the system cannot watch them", "error", err)
+		e.log.Warn("folders are polled: the system cannot watch them", "error", err)
 		return nil, nil
 	}
-	f.system = system
+	e.system = system
 	return system.Events, system.Errors
 }
 
-func (f *Watcher) closeSystem() {
-	if f.system != nil {
-		f.system.Close()
+// close ends the notifications.
+func (e *events) close() {
+	if e.system != nil {
+		e.system.Close()
 	}
 }
 
-func (f *Watcher) pollEvery() time.Duration {
-	if f.system == nil {
+// pollEvery returns the interval of scans.
+func (e *events) pollEvery() time.Duration {
+	if e.system == nil {
 		return pollTime
 	}
 	return slowPollTime
 }
 
-// event handles a file system notification.
-func (f *Watcher) event(e fsnotify.Event) {
-	if f.wanted(e.Name) {
-		f.mark(e.Name)
-	}
-}
-
-// watch adds a folder to the notifications; a missing one is found by polling.
-func (f *Watcher) watch(dir string) {
-	if f.system == nil {
+// add adds a folder to the notifications; a missing one is found by polling.
+func (e *events) add(dir string) {
+	if e.system == nil {
 		return
 	}
-	err := f.system.Add(dir)
+	err := e.system.Add(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.Logger.Warn("folder is polled: the system cannot watch it", "folder", dir, "error", err)
+		e.log.Warn("folder is polled: the system cannot watch it", "folder", dir, "error", err)
 	}
 }

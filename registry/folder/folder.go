@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -65,23 +64,17 @@ type Options struct {
 // Watcher watches until its context is done. It is safe for concurrent use.
 type Watcher struct {
 	Options
-	ctx        context.Context
-	newWatcher func() (*fsnotify.Watcher, error)
-	dirty      chan string   // paths that may have changed
-	rescan     chan struct{} // one token: any path may have changed
-	results    chan looked
-	slots      chan struct{} // one token for each file being loaded
+	ctx     context.Context
+	dirty   chan string   // paths that may have changed
+	rescan  chan struct{} // one token: any path may have changed
+	results chan looked
+	slots   chan struct{} // one token for each file being loaded
+	work    *tally        // pending files and requests
 
 	// Owned by Run's goroutine:
-	system  *fsnotify.Watcher // nil: poll only
+	events  events
 	pending map[string]*pending
 	stale   bool // Show is due
-
-	mu    sync.Mutex
-	open  int           // pending files and requests
-	quiet chan struct{} // closed while open is zero
-	still int           // of open, those that are still being written
-	done  chan struct{} // closed while open equals still
 }
 
 // pending is a file that may have changed.
@@ -100,100 +93,49 @@ type looked struct {
 
 // New returns a Watcher to Run. It ends when ctx is done.
 func New(ctx context.Context, o Options) *Watcher {
-	f := &Watcher{
-		Options: o, ctx: ctx, newWatcher: fsnotify.NewWatcher,
+	return &Watcher{
+		Options: o, ctx: ctx, work: newTally(), events: events{log: o.Logger, open: fsnotify.NewWatcher},
 		dirty: make(chan string, 64), rescan: make(chan struct{}, 1), results: make(chan looked, 64),
 		slots:   make(chan struct{}, max(8, 2*runtime.GOMAXPROCS(0))),
-		pending: map[string]*pending{}, quiet: make(chan struct{}), done: make(chan struct{}),
+		pending: map[string]*pending{},
 	}
-	close(f.quiet)
-	close(f.done)
-	return f
 }
 
 // Touch triggers a check of a path, or a scan if it is empty. It does not wait, but Ready includes it from now on. A
 // path with an unchanged stamp is not loaded. A scan request never blocks, so Show may make one.
 func (f *Watcher) Touch(path string) {
-	f.busy(1)
+	f.work.add(1, 0)
 	if path == "" {
 		select {
 		case f.rescan <- struct{}{}:
 		default:
-			f.busy(-1) // already requested
+			f.work.add(-1, 0) // already requested
 		}
 		return
 	}
 	select {
 	case f.dirty <- path:
 	case <-f.ctx.Done():
-		f.busy(-1)
+		f.work.add(-1, 0)
 	}
 }
 
 // Ready waits until no file is pending.
 func (f *Watcher) Ready(ctx context.Context) error {
-	return f.await(ctx, func() chan struct{} { return f.quiet })
+	return f.work.await(ctx, func(t *tally) chan struct{} { return t.quiet })
 }
 
 // Looked waits until every file was loaded, except those that are being written.
 func (f *Watcher) Looked(ctx context.Context) error {
-	return f.await(ctx, func() chan struct{} { return f.done })
-}
-
-// await waits until a channel of f is closed and has not been replaced by a new one.
-func (f *Watcher) await(ctx context.Context, of func() chan struct{}) error {
-	now := func() chan struct{} {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return of()
-	}
-	for {
-		closed := now()
-		select {
-		case <-closed:
-		default: // ctx matters only if there is something to wait for
-			select {
-			case <-closed:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		if closed == now() {
-			return nil
-		}
-	}
-}
-
-// busy adds to the pending count; Ready waits until it is zero.
-func (f *Watcher) busy(n int) { f.count(n, 0) }
-
-// count adds to the pending count and to the part of it that is being written.
-func (f *Watcher) count(open, still int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	openBefore, workBefore := f.open, f.open-f.still
-	f.open, f.still = f.open+open, f.still+still
-	f.quiet = turned(f.quiet, openBefore, f.open)
-	f.done = turned(f.done, workBefore, f.open-f.still)
-}
-
-// turned returns a channel that is closed while a count is zero.
-func turned(c chan struct{}, before, now int) chan struct{} {
-	switch {
-	case before == 0 && now > 0:
-		return make(chan struct{})
-	case before > 0 && now == 0:
-		close(c)
-	}
-	return c
+	return f.work.await(ctx, func(t *tally) chan struct{} { return t.done })
 }
 
 // Run watches until the context is done; the first Touch("") starts the loading. It is called once. Only its goroutine
 // decides when a file is loaded.
 func (f *Watcher) Run() {
-	events, errs := f.watchSystem()
-	defer f.closeSystem()
-	poll := time.NewTicker(f.pollEvery())
+	events, errs := f.events.start()
+	defer f.events.close()
+	poll := time.NewTicker(f.events.pollEvery())
 	defer poll.Stop()
 	tick := time.NewTicker(fileid.SettleTime / 4)
 	defer tick.Stop()
@@ -207,12 +149,14 @@ func (f *Watcher) Run() {
 			return
 		case <-f.rescan:
 			f.scan()
-			f.busy(-1)
+			f.work.add(-1, 0)
 		case path := <-f.dirty:
 			f.mark(path)
-			f.busy(-1)
+			f.work.add(-1, 0)
 		case e := <-events:
-			f.event(e)
+			if f.wanted(e.Name) {
+				f.mark(e.Name)
+			}
 		case err := <-errs:
 			f.Logger.Warn("folder watch", "error", err)
 			f.scan()

@@ -168,7 +168,7 @@ func TestWatcher_AddReplaceRemove(t *testing.T) {
 func TestWatcher_PollsWithoutTheSystem(t *testing.T) {
 	dir := t.TempDir()
 	_, r := start(t, dir, func(w *Watcher) {
-		w.newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
+		w.events.open = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
 	})
 	write(t, filepath.Join(dir, "a.wasm"), "1")
 	eventually(t, r, "a.wasm=1")

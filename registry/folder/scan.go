@@ -33,7 +33,7 @@ func (f *Watcher) mark(path string) {
 		return
 	}
 	f.pending[path] = &pending{}
-	f.busy(1)
+	f.work.add(1, 0)
 	f.check(path, time.Now())
 }
 
@@ -70,7 +70,7 @@ func (f *Watcher) list() map[string]bool {
 		}
 	}
 	for dir := range folders {
-		f.watch(dir)
+		f.events.add(dir)
 	}
 	return here
 }
@@ -197,10 +197,10 @@ func (f *Watcher) forget(path string) {
 		f.Files.Show()
 	}
 	if p != nil && p.still {
-		f.count(-1, -1)
+		f.work.add(-1, -1)
 	} else {
 		f.showLast()
-		f.busy(-1)
+		f.work.add(-1, 0)
 	}
 	if len(f.pending) == 0 {
 		f.Files.Idle()
@@ -215,19 +215,16 @@ func (f *Watcher) setStill(p *pending, still bool) {
 	p.still = still
 	if still {
 		f.showLast()
-		f.count(0, 1)
+		f.work.add(0, 1)
 	} else {
-		f.count(0, -1)
+		f.work.add(0, -1)
 	}
 }
 
 // showLast publishes recorded changes before Looked returns, if this is the last pending file that is not being
 // written.
 func (f *Watcher) showLast() {
-	f.mu.Lock()
-	last := f.open-f.still == 1
-	f.mu.Unlock()
-	if last && f.stale {
+	if f.stale && f.work.working() == 1 {
 		f.stale = false
 		f.Files.Show()
 	}
