@@ -66,7 +66,7 @@ func (a approvals) named(p *plan, digest string) *lock.Pin {
 		return &pin
 	}
 	pin := lock.Pin{Digest: digest}
-	if t, err := a.lock.Terms(digest); err == nil {
+	if t, err := a.lock.Copies.Terms(digest); err == nil {
 		pin = t.Pin(p.path)
 	}
 	return &pin
@@ -78,8 +78,8 @@ func (a approvals) bytesOf(m *plugin.Module) ([]byte, error) {
 	if err == nil && fileid.Digest(wasm) == m.Digest {
 		return wasm, nil
 	}
-	if a.lock != nil && a.lock.Keeps(m.Digest) {
-		if kept, _, err := fileid.Read(a.lock.KeptFile(m.Digest)); err == nil && fileid.Digest(kept) == m.Digest {
+	if a.lock != nil && a.lock.Copies.Has(m.Digest) {
+		if kept, _, err := fileid.Read(a.lock.Copies.Path(m.Digest)); err == nil && fileid.Digest(kept) == m.Digest {
 			return kept, nil
 		}
 	}
@@ -102,7 +102,7 @@ func (a approvals) waiting(name string, pin lock.Pin, digest string) string {
 		return fmt.Sprintf("the file's new bytes (%s) were rejected, and the approved ones serve; %s asks again", short(digest), approve)
 	case pin.Refused(digest):
 		return fmt.Sprintf("these bytes (%s) were rejected; %s asks again", short(digest), approve)
-	case pin.Digest != "" && !a.lock.Keeps(pin.Digest):
+	case pin.Digest != "" && !a.lock.Copies.Has(pin.Digest):
 		return fmt.Sprintf("the file's bytes (%s) are held: others (%s%s) were approved under this name, and are not kept any more; %s shows the difference",
 			short(digest), short(pin.Digest), a.elsewhere(pin), approve)
 	case pin.Digest != "":

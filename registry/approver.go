@@ -88,7 +88,7 @@ func (a *approver) decideText(p *plan) {
 	}
 	switch {
 	case pin.Digest == digest:
-		a.lock.Keeps(digest) // marks it as used
+		a.lock.Copies.Has(digest) // marks it as used
 		return
 	case pin.Digest == "" && !a.lock.Locked() && !pin.Refused(digest):
 		return
@@ -145,7 +145,7 @@ func (a *approver) tellApproved(p *plan) bool {
 		p.told, p.config = nil, p.own
 		return true
 	}
-	raw, err := a.lock.KeptManifest(hash)
+	raw, err := a.lock.Copies.Manifest(hash)
 	if err != nil {
 		return false
 	}
@@ -161,8 +161,8 @@ func (a *approver) tellApproved(p *plan) bool {
 // approved returns the approved module: from the stored copy, or the serving one. loading is set if the stored copy is
 // yet to be read.
 func (a *approver) approved(p *plan, pin lock.Pin) (m *plugin.Module, loading bool) {
-	if a.lock.Keeps(pin.Digest) {
-		p.copy = a.lock.KeptFile(pin.Digest)
+	if a.lock.Copies.Has(pin.Digest) {
+		p.copy = a.lock.Copies.Path(pin.Digest)
 		f := a.files[p.copy]
 		loading = f == nil || f.module == nil && f.err == nil
 		if f != nil && f.module != nil && f.module.Digest == pin.Digest {
@@ -182,10 +182,10 @@ func (a *approver) approvedText(p *plan, digest string) *document.Document {
 	if s := a.serving[p.key()]; s != nil && s.now != nil && s.now.text != nil && s.now.text.Digest == digest {
 		return s.now.text
 	}
-	if !a.lock.Keeps(digest) {
+	if !a.lock.Copies.Has(digest) {
 		return nil
 	}
-	raw, _, err := fileid.Read(a.lock.KeptFile(digest))
+	raw, _, err := fileid.Read(a.lock.Copies.Path(digest))
 	if err != nil || fileid.Digest(raw) != digest {
 		return nil
 	}

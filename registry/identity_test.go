@@ -22,7 +22,7 @@ func TestIdentity_ofAShortLife(t *testing.T) {
 	}
 	closeNow(t, r)
 	l := f.lock(lock.Options{})
-	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || pin.Folder != f.dir || pin.File != "p.wasm" || !l.Keeps(pin.Digest) {
+	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || pin.Folder != f.dir || pin.File != "p.wasm" || !l.Copies.Has(pin.Digest) {
 		t.Errorf("%+v", pin)
 	}
 	evil().write(t, f.dir, "p.wasm")
@@ -46,7 +46,7 @@ func TestIdentity_beforeTheFirstCall(t *testing.T) {
 	}
 	wantSays(t, r, "p-say", "honest")
 	l = f.lock(lock.Options{})
-	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || !l.Keeps(pin.Digest) {
+	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || !l.Copies.Has(pin.Digest) {
 		t.Errorf("%+v", pin)
 	}
 }
@@ -55,7 +55,7 @@ func TestIdentity_beforeTheFirstCall(t *testing.T) {
 func TestIdentity_noFalseWord(t *testing.T) {
 	f := newLockedFolder(t)
 	closeNow(t, f.trusted("p.wasm", "p"))
-	if err := os.Remove(f.lock(lock.Options{}).KeptFile(digestOf(honest()))); err != nil {
+	if err := os.Remove(f.lock(lock.Options{}).Copies.Path(digestOf(honest()))); err != nil {
 		t.Fatal(err)
 	}
 	evil().write(t, f.dir, "p.wasm")

@@ -62,7 +62,7 @@ func (k *keeper) follow(plans []*plan) {
 // keep copies the bytes of an approved plan and writes its pin, in the background. k.mu must be held.
 func (k *keeper) keep(p *plan) {
 	key := p.name + "\x00" + p.module.Digest
-	if k.seen[key] || p.pin.Imports != nil && k.lock.KeepsAll(*p.pin) && !k.lock.Unsaved(p.name) {
+	if k.seen[key] || p.pin.Imports != nil && k.lock.Copies.HasAll(*p.pin) && !k.lock.Unsaved(p.name) {
 		return
 	}
 	k.seen[key] = true
@@ -102,10 +102,10 @@ func (k *keeper) keepBytes(name string, m *plugin.Module, terms lock.Terms) erro
 	}
 	pin := terms.Pin("")
 	k.lock.Trust(name, pin)
-	if k.lock.KeepsAll(pin) {
+	if k.lock.Copies.HasAll(pin) {
 		return nil
 	}
-	return k.lock.Keep(wasm, terms)
+	return k.lock.Copies.Put(wasm, terms)
 }
 
 // savePins writes the lock file when no copy is pending.
@@ -185,7 +185,7 @@ func (k *keeper) takeSame(name, file string, pin lock.Pin, m *plugin.Module, ter
 	if !next.SameInterface(pin) {
 		return false, nil
 	}
-	if err := k.lock.Keep(wasm, terms); err != nil {
+	if err := k.lock.Copies.Put(wasm, terms); err != nil {
 		return false, err
 	}
 	return true, k.lock.Replace(k.life.stop, name, pin.Digest, next)

@@ -84,7 +84,7 @@ func (p *plan) urgent() int {
 // by its hash.
 func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 	t := lock.Terms{Digest: pin.Digest, Imports: pin.Imports, Wants: pin.Wants, Definitions: map[string]json.RawMessage{}}
-	kept, err := l.Terms(pin.Digest)
+	kept, err := l.Copies.Terms(pin.Digest)
 	for name, hash := range pin.Definitions {
 		switch {
 		case lock.Hash(after.Definitions[name]) == hash:
@@ -100,7 +100,7 @@ func approvedTerms(l *lock.Lock, pin lock.Pin, after lock.Terms) lock.Terms {
 
 // Approve records the operator's approval of the reviewed bytes in a lock.
 func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
-	if err := l.Keep(v.raw, v.After); err != nil {
+	if err := l.Copies.Put(v.raw, v.After); err != nil {
 		return err
 	}
 	return l.Approve(ctx, v.Name, v.After.Pin(v.path))

@@ -60,7 +60,7 @@ func (f *lockedFolder) trusted(file, name string) *Registry {
 	eventually(f.t, name+" is pinned", func() bool {
 		l := f.lock(lock.Options{})
 		p, _ := l.Pin(name)
-		return p.Digest == digestOf(honest()) && p.Imports != nil && l.Keeps(p.Digest)
+		return p.Digest == digestOf(honest()) && p.Imports != nil && l.Copies.Has(p.Digest)
 	})
 	wantSays(f.t, r, name+"-say", "honest")
 	return r
@@ -384,7 +384,7 @@ func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
 	r := f.trusted("p.wasm", "p")
 	closeNow(t, r)
 	evil().write(t, f.dir, "p.wasm")
-	kept := f.lock(lock.Options{}).KeptFile(digestOf(honest()))
+	kept := f.lock(lock.Options{}).Copies.Path(digestOf(honest()))
 	if err := os.WriteFile(kept, evil().wasm(), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -20,27 +20,31 @@ const (
 	maxTerms = 16 << 20
 )
 
-func dirOf(file string) string { return filepath.Dir(file) }
-
-// KeptFile returns the path of the copy of a digest; it need not exist.
-func (l *Lock) KeptFile(digest string) string {
-	name, ok := digits(digest)
-	if !ok || l.o.Keep == "" {
-		return ""
-	}
-	return filepath.Join(l.o.Keep, name+".wasm")
+// Copies is a folder of copies of approved bytes, each with its terms, by digest. Several lock files share it.
+type Copies struct {
+	dir      string // "" stores none
+	readOnly bool
 }
 
-// Keeps reports whether a copy of a digest is stored, and marks it as used. Readers must verify the digest.
-func (l *Lock) Keeps(digest string) bool { return l.inUse(l.KeptFile(digest)) }
+// Path returns the path of the copy of a digest; it need not exist.
+func (c Copies) Path(digest string) string {
+	name, ok := digits(digest)
+	if !ok || c.dir == "" {
+		return ""
+	}
+	return filepath.Join(c.dir, name+".wasm")
+}
+
+// Has reports whether a copy of a digest is stored, and marks it as used. Readers must verify the digest.
+func (c Copies) Has(digest string) bool { return c.inUse(c.Path(digest)) }
 
 // inUse reports whether a file is stored, and marks it as used.
-func (l *Lock) inUse(file string) bool {
+func (c Copies) inUse(file string) bool {
 	info, err := os.Stat(file)
 	if err != nil {
 		return false
 	}
-	if now := time.Now(); !l.o.ReadOnly && now.Sub(info.ModTime()) > touchAfter {
+	if now := time.Now(); !c.readOnly && now.Sub(info.ModTime()) > touchAfter {
 		_ = os.Chtimes(file, now, now) // on failure it may expire, and the plugin be held
 	}
 	return true
@@ -50,13 +54,13 @@ func (l *Lock) inUse(file string) bool {
 // plugins of several names may have the same bytes with different values.
 const Manifest = "manifest"
 
-// KeptManifest returns a stored manifest by its hash.
-func (l *Lock) KeptManifest(hash string) (json.RawMessage, error) {
-	file := l.manifestFile(hash)
+// Manifest returns a stored manifest by its hash.
+func (c Copies) Manifest(hash string) (json.RawMessage, error) {
+	file := c.manifestFile(hash)
 	if file == "" {
 		return nil, fs.ErrNotExist
 	}
-	l.inUse(file)
+	c.inUse(file)
 	raw, err := readBounded(file, maxTerms)
 	if err == nil && Hash(raw) != hash {
 		err = errors.New("it was changed")
@@ -64,8 +68,8 @@ func (l *Lock) KeptManifest(hash string) (json.RawMessage, error) {
 	return raw, err
 }
 
-func (l *Lock) manifestFile(hash string) string {
-	file := l.KeptFile(hash)
+func (c Copies) manifestFile(hash string) string {
+	file := c.Path(hash)
 	if file == "" {
 		return ""
 	}
@@ -74,20 +78,20 @@ func (l *Lock) manifestFile(hash string) string {
 
 const manifestSuffix = ".manifest"
 
-// KeepsAll reports whether the bytes of a pin and its manifest are stored.
-func (l *Lock) KeepsAll(p Pin) bool {
+// HasAll reports whether the bytes of a pin and its manifest are stored.
+func (c Copies) HasAll(p Pin) bool {
 	hash := p.Definitions[Manifest]
-	return l.Keeps(p.Digest) && (hash == "" || l.inUse(l.manifestFile(hash)))
+	return c.Has(p.Digest) && (hash == "" || c.inUse(c.manifestFile(hash)))
 }
 
-// Keep stores the bytes of a plugin and their terms.
-func (l *Lock) Keep(wasm []byte, t Terms) error {
-	file := l.KeptFile(t.Digest)
-	if file == "" || l.o.ReadOnly {
+// Put stores the bytes of a plugin and their terms.
+func (c Copies) Put(wasm []byte, t Terms) error {
+	file := c.Path(t.Digest)
+	if file == "" || c.readOnly {
 		return nil
 	}
 	if said := t.Definitions[Manifest]; said != nil {
-		if err := replace(l.manifestFile(Hash(said)), said, 0o600); err != nil {
+		if err := replace(c.manifestFile(Hash(said)), said, 0o600); err != nil {
 			return err
 		}
 	}
@@ -101,13 +105,13 @@ func (l *Lock) Keep(wasm []byte, t Terms) error {
 	if err := replace(file, wasm, 0o600); err != nil {
 		return err
 	}
-	l.expire()
+	c.expire()
 	return nil
 }
 
 // Terms returns the stored terms of a digest.
-func (l *Lock) Terms(digest string) (t Terms, err error) {
-	file := l.KeptFile(digest)
+func (c Copies) Terms(digest string) (t Terms, err error) {
+	file := c.Path(digest)
 	if file == "" {
 		return t, fs.ErrNotExist
 	}
@@ -125,8 +129,8 @@ func (l *Lock) Terms(digest string) (t Terms, err error) {
 }
 
 // expire removes copies that have not been used for keepFor.
-func (l *Lock) expire() {
-	entries, err := os.ReadDir(l.o.Keep)
+func (c Copies) expire() {
+	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
 	}
@@ -134,7 +138,7 @@ func (l *Lock) expire() {
 		info, err := e.Info()
 		kept := strings.HasSuffix(e.Name(), ".wasm") || strings.HasSuffix(e.Name(), manifestSuffix)
 		if err == nil && kept && time.Since(info.ModTime()) > keepFor {
-			path := filepath.Join(l.o.Keep, e.Name())
+			path := filepath.Join(c.dir, e.Name())
 			os.Remove(path)
 			os.Remove(strings.TrimSuffix(path, ".wasm") + ".json")
 		}

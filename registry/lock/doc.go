@@ -12,7 +12,7 @@
 //	l, err := lock.Open(lock.Options{File: "sallyport.lock", Keep: keep})
 //	if pin, ok := l.Pin("notes"); ok && pin.Digest != digest { … held … }
 //	l.Trust("notes", terms.Pin("/plugins/notes.wasm")) // at the first use
-//	err = l.Keep(wasm, terms)
+//	err = l.Copies.Put(wasm, terms)
 //	err = l.Save(ctx)
 //
 // A pin is written to the file only after its bytes are stored, so the approved bytes are always available to serve,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ type Options struct {
 // Lock is the contents of a lock file as last read, with the pins that this process added. It is safe for concurrent
 // use.
 type Lock struct {
+	Copies Copies // of the approved bytes
+
 	o Options
 
 	mu    sync.Mutex
@@ -37,7 +40,7 @@ type Lock struct {
 
 // Open reads a lock file. Errors are *FileError.
 func Open(o Options) (*Lock, error) {
-	l := &Lock{o: o, fresh: map[string]Pin{}, first: map[string]bool{}}
+	l := &Lock{o: o, Copies: Copies{dir: o.Keep, readOnly: o.ReadOnly}, fresh: map[string]Pin{}, first: map[string]bool{}}
 	l.seen = stat(o.File)
 	pins, err := read(o.File)
 	if err != nil {
@@ -150,7 +153,7 @@ func (l *Lock) Save(ctx context.Context) error {
 	l.mu.Lock()
 	ready := map[string]Pin{}
 	for name, n := range l.fresh {
-		if l.o.Keep == "" || l.KeepsAll(n) {
+		if l.o.Keep == "" || l.Copies.HasAll(n) {
 			ready[name] = n
 		}
 	}
@@ -210,7 +213,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 		change(l.pins)
 		return nil
 	}
-	if err := os.MkdirAll(dirOf(l.o.File), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(l.o.File), 0o700); err != nil {
 		return err
 	}
 	unlock, err := commit.LockFile(ctx, l.o.File+".busy")

@@ -39,7 +39,7 @@ func options(t testing.TB) Options {
 // trust trusts a plugin with stored bytes.
 func trust(t *testing.T, l *Lock, name string, seen Terms) {
 	t.Helper()
-	if err := l.Keep([]byte("bytes"), seen); err != nil {
+	if err := l.Copies.Put([]byte("bytes"), seen); err != nil {
 		t.Error(err)
 	}
 	l.Trust(name, seen.Pin(name+".wasm"))
@@ -65,7 +65,7 @@ func TestTrustOnFirstUse(t *testing.T) {
 	if !l.Unsaved("a") {
 		t.Error("a pin counts as written that is not")
 	}
-	if err := l.Keep([]byte("bytes"), terms(1, "x")); err != nil {
+	if err := l.Copies.Put([]byte("bytes"), terms(1, "x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Save(t.Context()); err != nil {
@@ -114,7 +114,7 @@ func TestReadOnlyWritesNothing(t *testing.T) {
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Keep([]byte("x"), terms(1)); err != nil {
+	if err := l.Copies.Put([]byte("x"), terms(1)); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(o.Keep), "*")); err != nil || len(left) > 0 {
@@ -302,20 +302,20 @@ func TestNoRegularFile(t *testing.T) {
 func TestKeptBytes(t *testing.T) {
 	l := open(t, options(t))
 	want := terms(1, "x")
-	if l.Keeps(want.Digest) {
+	if l.Copies.Has(want.Digest) {
 		t.Error("kept before it was")
 	}
-	if err := l.Keep([]byte("wasm"), want); err != nil {
+	if err := l.Copies.Put([]byte("wasm"), want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := l.Terms(want.Digest)
-	if err != nil || len(Difference(want, got)) > 0 || !l.Keeps(want.Digest) {
+	got, err := l.Copies.Terms(want.Digest)
+	if err != nil || len(Difference(want, got)) > 0 || !l.Copies.Has(want.Digest) {
 		t.Errorf("%+v %v", got, err)
 	}
-	if raw, err := os.ReadFile(l.KeptFile(want.Digest)); err != nil || string(raw) != "wasm" {
+	if raw, err := os.ReadFile(l.Copies.Path(want.Digest)); err != nil || string(raw) != "wasm" {
 		t.Errorf("%q %v", raw, err)
 	}
-	if l.KeptFile("sha256:../../x") != "" {
+	if l.Copies.Path("sha256:../../x") != "" {
 		t.Error("a digest leads out of the folder")
 	}
 }
@@ -324,25 +324,25 @@ func TestKeptBytesExpireUnlessUsed(t *testing.T) {
 	l := open(t, options(t))
 	age := func(n int) {
 		old := time.Now().Add(-keepFor - time.Hour)
-		if err := os.Chtimes(l.KeptFile(digest(n)), old, old); err != nil {
+		if err := os.Chtimes(l.Copies.Path(digest(n)), old, old); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := 1; n <= 2; n++ {
-		if err := l.Keep([]byte("wasm"), terms(n)); err != nil {
+		if err := l.Copies.Put([]byte("wasm"), terms(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	age(1)
 	age(2)
-	if !l.Keeps(digest(1)) { // and thereby marked as used
+	if !l.Copies.Has(digest(1)) { // and thereby marked as used
 		t.Fatal("gone at once")
 	}
-	if err := l.Keep([]byte("wasm"), terms(3)); err != nil {
+	if err := l.Copies.Put([]byte("wasm"), terms(3)); err != nil {
 		t.Fatal(err)
 	}
-	if !l.Keeps(digest(1)) || l.Keeps(digest(2)) || !l.Keeps(digest(3)) {
-		t.Error("the wrong ones are kept", l.Keeps(digest(1)), l.Keeps(digest(2)), l.Keeps(digest(3)))
+	if !l.Copies.Has(digest(1)) || l.Copies.Has(digest(2)) || !l.Copies.Has(digest(3)) {
+		t.Error("the wrong ones are kept", l.Copies.Has(digest(1)), l.Copies.Has(digest(2)), l.Copies.Has(digest(3)))
 	}
 }
 
