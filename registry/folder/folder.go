@@ -65,6 +65,7 @@ type Options struct {
 type Watcher struct {
 	Options
 	ctx     context.Context
+	now     func() time.Time
 	dirty   chan string   // paths that may have changed
 	rescan  chan struct{} // one token: any path may have changed
 	results chan looked
@@ -94,7 +95,7 @@ type looked struct {
 // New returns a Watcher to Run. It ends when ctx is done.
 func New(ctx context.Context, o Options) *Watcher {
 	return &Watcher{
-		Options: o, ctx: ctx, work: newTally(), events: events{log: o.Logger, open: fsnotify.NewWatcher},
+		Options: o, ctx: ctx, now: time.Now, work: newTally(), events: events{log: o.Logger, open: fsnotify.NewWatcher},
 		dirty: make(chan string, 64), rescan: make(chan struct{}, 1), results: make(chan looked, 64),
 		slots:   make(chan struct{}, max(8, 2*runtime.GOMAXPROCS(0))),
 		pending: map[string]*pending{},

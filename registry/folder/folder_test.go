@@ -96,10 +96,14 @@ func (r *record) show() string {
 	return strings.Join(r.shown, " ")
 }
 
+func newRecord() *record {
+	return &record{looks: make(chan struct{}, 1), sources: map[string]bool{}, stamps: map[string]fileid.Stamp{}, content: map[string]string{}}
+}
+
 // start watches a folder until the test ends.
 func start(t *testing.T, dir string, change func(*Watcher)) (*Watcher, *record) {
 	t.Helper()
-	r := &record{looks: make(chan struct{}, 1), sources: map[string]bool{}, stamps: map[string]fileid.Stamp{}, content: map[string]string{}}
+	r := newRecord()
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	w := New(ctx, Options{Dir: dir, Files: r, Go: work.Go, Logger: slog.New(slog.DiscardHandler)})
@@ -215,27 +219,43 @@ func TestWatcher_ChangedMeanwhile(t *testing.T) {
 	eventually(t, r, "a.wasm=2")
 }
 
-// A file that may still be being written is not loaded yet.
-func TestWatcher_WaitsForWriters(t *testing.T) {
+// The test takes the place of Run. Its clock is behind that of the file system, so that the time since a stamp was first
+// seen decides.
+func TestWatcher_waitsUntilAFileIsUnchanged(t *testing.T) {
 	dir := t.TempDir()
-	w, r := start(t, dir, nil)
-	ready(t, w)
-	f, err := os.Create(filepath.Join(dir, "a.wasm"))
+	path := filepath.Join(dir, "a.wasm")
+	r := newRecord()
+	now := time.Now().Add(-time.Hour)
+	w := New(t.Context(), Options{Dir: dir, Files: r, Go: func(f func()) { f() }, Logger: slog.New(slog.DiscardHandler)})
+	w.now = func() time.Time { return now }
+	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 8 {
+	for i := range 8 {
 		if _, err := f.WriteString("x"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(fileid.SettleTime / 4)
-		if got := r.show(); got != "" {
-			t.Errorf("%q is shown while it is written", got)
+		if i == 0 {
+			w.mark(path)
+		}
+		w.due()
+		now = now.Add(fileid.SettleTime - 1)
+		w.due()
+		if len(w.results) != 0 {
+			t.Fatalf("after write %d: got a load, want none before the file is unchanged for %v", i, fileid.SettleTime)
 		}
 	}
 	f.Close()
-	eventually(t, r, "a.wasm=xxxxxxxx")
-	ready(t, w)
+	now = now.Add(1)
+	w.due()
+	if len(w.results) != 1 {
+		t.Fatalf("got %d loads %v after the last write, want 1", len(w.results), fileid.SettleTime)
+	}
+	w.finish(<-w.results)
+	if got, want := r.show(), "a.wasm=xxxxxxxx"; got != want {
+		t.Errorf("shown: got %q, want %q", got, want)
+	}
 }
 
 func TestWatcher_EndsWithItsContext(t *testing.T) {

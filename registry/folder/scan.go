@@ -34,7 +34,7 @@ func (f *Watcher) mark(path string) {
 	}
 	f.pending[path] = &pending{}
 	f.work.add(1, 0)
-	f.check(path, time.Now())
+	f.check(path, f.now())
 }
 
 // scan marks every path with a stamp other than that of the bytes loaded last.
@@ -99,7 +99,7 @@ func plugins(dir string) []string {
 
 // due checks all pending paths, and publishes changes.
 func (f *Watcher) due() {
-	now := time.Now()
+	now := f.now()
 	for path, p := range f.pending {
 		if !p.busy {
 			f.check(path, now)
@@ -175,7 +175,7 @@ func (f *Watcher) finish(l looked) {
 	p.busy = false
 	if errors.Is(l.Err, fileid.ErrUnsettled) {
 		if l.Stamp != p.seen {
-			p.seen, p.since = l.Stamp, time.Now()
+			p.seen, p.since = l.Stamp, f.now()
 		}
 		f.setStill(p, true)
 		return // retried at the next tick
