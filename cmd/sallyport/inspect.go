@@ -82,6 +82,9 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 		fmt.Fprintln(w, ui.Lines(m.Description))
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", fileForm(d), d.Digest)
+	if d.Warm {
+		fmt.Fprintln(w, "warms up once, before its first call")
+	}
 	if known != "" {
 		ui.Indent(w, known)
 	}

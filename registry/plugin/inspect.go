@@ -28,6 +28,7 @@ type Description struct {
 	Digest   string             `json:"digest"` // SHA-256, "sha256:" and hex
 	Dialect  string             `json:"dialect"`
 	Packed   bool               `json:"packed"` // the manifest is in the file; else it came from plugin/describe
+	Warm     bool               `json:"warm"`   // it has a warm-up of its own; see runtime.SelfWarmer
 	Imports  []string           `json:"imports"`
 	Manifest *manifest.Manifest `json:"manifest"`
 	// Published holds the public names without configuration, by kind and local name: "tool now".
@@ -125,6 +126,9 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 		return nil, err
 	}
 	d := &Description{Size: b.Size(), Digest: fileid.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}}
+	if w, ok := dialect.(runtime.SelfWarmer); ok {
+		d.Warm = b.HasExport(w.WarmExport())
+	}
 	for _, i := range b.Imports {
 		d.Imports = append(d.Imports, i.Module+"."+i.Name)
 	}

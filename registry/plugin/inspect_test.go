@@ -63,6 +63,23 @@ func TestInspect_packedModule(t *testing.T) {
 	}
 }
 
+func TestInspect_saysWhetherAModuleWarmsUp(t *testing.T) {
+	var m wasmtest.Module
+	for _, name := range []string{"mcp_handle", "mcp_warm"} {
+		m.Export(name, m.Func(nil, []byte{wasmtest.I32}, nil, wasmtest.I32Const(0)))
+	}
+	m.Custom(wasmbin.ManifestSection, []byte(tools))
+	for _, c := range []struct {
+		wasm []byte
+		want bool
+	}{{m.Bytes(), true}, {guestFile(label, ""), false}} {
+		d, err := Inspect(t.Context(), writeGuest(t, "p.wasm", c.wasm), dialects, nil)
+		if err != nil || d.Warm != c.want {
+			t.Errorf("got %+v, %v, want warm %v", d, err, c.want)
+		}
+	}
+}
+
 // A plugin without a manifest section is described by the Describer, if there is one.
 func TestInspect_asksTheModule(t *testing.T) {
 	plain := writeGuest(t, "plain.wasm", guestFile("", `{"result":`+tools+`}`))
