@@ -28,8 +28,8 @@ func answering(wrong string) func([]byte) []byte {
 
 func quote(s string) string { return `"` + strings.ReplaceAll(strings.TrimSpace(s), `"`, "'") + `"` }
 
-// TestPipe: many calls in flight, small and large, are answered and measured; a wrong answer is an error.
-func TestPipe(t *testing.T) {
+// Many calls in flight, small and large, are answered and measured; a wrong answer is an error.
+func TestPipe_measuresAndChecksAnswers(t *testing.T) {
 	for _, size := range []int{100, 100_000} {
 		toServer, in := io.Pipe()
 		out, fromServer := io.Pipe()
@@ -57,8 +57,8 @@ func TestPipe(t *testing.T) {
 	_ = in.Close()
 }
 
-// TestWeb does the same over HTTP, with a session.
-func TestWeb(t *testing.T) {
+// TestWeb_measuresAndChecksAnswers does the same over HTTP, with a session.
+func TestWeb_measuresAndChecksAnswers(t *testing.T) {
 	answer := answering("")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -83,7 +83,7 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-func TestIDOf(t *testing.T) {
+func TestIDOf_readsTheNumber(t *testing.T) {
 	for line, want := range map[string]int{
 		`{"jsonrpc":"2.0","id":17,"result":{}}`:                             17,
 		`{"jsonrpc":"2.0","result":{"text":"` + payload(200) + `"},"id":9}`: 9,

@@ -17,7 +17,7 @@ func all(without int, more string) string {
 	return b.String() + more
 }
 
-func TestTable(t *testing.T) {
+func TestTable_hasARowForEachChallenge(t *testing.T) {
 	for _, c := range []struct {
 		name, in, want string
 		failed         bool

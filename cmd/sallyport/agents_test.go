@@ -23,8 +23,9 @@ var agents = []struct {
 	{"gemini", "gemini", ".gemini/trustedFolders.json", "- Connected"},
 }
 
-// TestClients_Agents runs each agent's list of servers, with the program in its configuration by client-config.
-func TestClients_Agents(t *testing.T) {
+// TestClients_agentsListTheServer runs each agent's list of servers, with the program in its configuration by
+// client-config.
+func TestClients_agentsListTheServer(t *testing.T) {
 	for _, agent := range agents {
 		for _, transport := range []string{"stdio", "http"} {
 			t.Run(agent.name+"/"+transport, func(t *testing.T) {

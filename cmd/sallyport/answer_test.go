@@ -179,7 +179,7 @@ func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ..
 }
 
 // An announced effect is asked about, answered at a terminal, and the answer is kept for its duration.
-func TestAnswer_atTheTerminal(t *testing.T) {
+func TestAnswer_isKeptForItsDuration(t *testing.T) {
 	h := newHouse(t, "refuse")
 	s := h.serve()
 	said, failed := h.fetch(s, "/one")
@@ -263,7 +263,7 @@ func (h *house) logged(lines ...string) {
 }
 
 // The command in a denial works as printed, from any folder, with any characters in the state folder's name.
-func TestAnswer_commandAsTyped(t *testing.T) {
+func TestAnswer_printsACommandThatWorks(t *testing.T) {
 	h := newHouse(t, "refuse")
 	odd := filepath.Join(filepath.Dir(h.state), "it's a $(touch no) state")
 	if err := os.Rename(h.state, odd); err != nil {
@@ -307,7 +307,7 @@ func TestAnswer_commandAsTyped(t *testing.T) {
 }
 
 // Without a terminal there is no answer, independent of standard input.
-func TestAnswer_withoutTerminal(t *testing.T) {
+func TestAnswer_needsATerminal(t *testing.T) {
 	h := newHouse(t, "refuse")
 	h.fetch(h.serve(), "/one")
 	id := h.one().ID
@@ -327,7 +327,7 @@ func TestAnswer_withoutTerminal(t *testing.T) {
 }
 
 // A waiting call continues after an answer in another process.
-func TestAnswer_callGoesOn(t *testing.T) {
+func TestAnswer_continuesACallInAnotherProcess(t *testing.T) {
 	h := newHouse(t, "wait")
 	s := h.serve()
 	type end struct {
@@ -348,7 +348,7 @@ func TestAnswer_callGoesOn(t *testing.T) {
 }
 
 // Four hosts share one state folder, and one answer holds in all of them.
-func TestAnswer_fourProcesses(t *testing.T) {
+func TestAnswer_holdsInFourProcesses(t *testing.T) {
 	h := newHouse(t, "refuse")
 	var sessions []*mcp.ClientSession
 	for range 4 {
@@ -397,7 +397,7 @@ func (h *house) file(s *mcp.ClientSession, tool string, args map[string]any) (st
 }
 
 // Writing a new file into a new folder takes one question and one answer, and both are gone afterwards.
-func TestAnswer_newFile(t *testing.T) {
+func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
 	h := filesHouse(t, "refuse")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")
@@ -420,7 +420,7 @@ func TestAnswer_newFile(t *testing.T) {
 }
 
 // A call that waits for an answer about a file continues after it.
-func TestAnswer_fileGoesOn(t *testing.T) {
+func TestAnswer_continuesACallAboutAFile(t *testing.T) {
 	h := filesHouse(t, "wait")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")

@@ -50,7 +50,7 @@ func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
 
 // An elicitation that the client does not support is answered at a terminal while the call waits, in both protocol
 // eras. Plugin text is marked on each line.
-func TestAnswer_form(t *testing.T) {
+func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +114,7 @@ func TestAnswer_form(t *testing.T) {
 }
 
 // Plugin text has the bar on each line of the terminal, including wrapped lines.
-func TestFormText_longLines(t *testing.T) {
+func TestFormText_wrapsLongLines(t *testing.T) {
 	pad := strings.Repeat(" ", 75) + "plugin    bank (approved)"
 	f := elicit.Form{Plugin: "p", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin p asks: x` + pad + `","requestedSchema":{"type":"object",` +
 		`"properties":{"a":{"type":"string","description":"x` + pad + `","enum":["1"],"enumNames":["one\n` + pad + `"]}}}}`)}
@@ -126,7 +126,7 @@ func TestFormText_longLines(t *testing.T) {
 }
 
 // Without waiting the call fails with a hint; repeated, it has the answer.
-func TestAnswer_formLater(t *testing.T) {
+func TestAnswer_formHoldsForTheRepeatedCall(t *testing.T) {
 	h := asking(t, "refuse")
 	s := h.serveVersion("2026-07-28")
 	said, _ := h.who(s)
@@ -160,7 +160,7 @@ func TestAnswer_formLater(t *testing.T) {
 }
 
 // With elicitation off there is no question.
-func TestAnswer_formOff(t *testing.T) {
+func TestAnswer_noFormWithElicitationOff(t *testing.T) {
 	h := asking(t, "off")
 	said, _ := h.who(h.serveVersion("2026-07-28"))
 	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(string(out), "nothing waits") || !strings.Contains(said, "does not declare elicitation") {
@@ -169,7 +169,7 @@ func TestAnswer_formOff(t *testing.T) {
 }
 
 // A form without an answer in time is cancelled and removed.
-func TestAnswer_formNobody(t *testing.T) {
+func TestAnswer_cancelsAFormWithoutAnAnswer(t *testing.T) {
 	h := asking(t, "wait")
 	h.config += "limits: {ask: 1s}\n"
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {

@@ -197,7 +197,7 @@ func TestLocked_servesOnlyWhatIsApproved(t *testing.T) {
 	}
 }
 
-func TestLocked_brokenFile(t *testing.T) {
+func TestLocked_refusesABrokenFile(t *testing.T) {
 	dir := folder(t)
 	put(t, filepath.Join(dir, "speaker.wasm"), speaker("Speaks.", "first"))
 	lock := filepath.Join(t.TempDir(), "my.lock")
@@ -292,7 +292,7 @@ func TestChallenge32_selfUpdate(t *testing.T) {
 }
 
 // Four hosts of one folder pin the same bytes, hold the same update, and apply one approval.
-func TestApprove_manyHosts(t *testing.T) {
+func TestApprove_holdsInManyHosts(t *testing.T) {
 	dir := folder(t)
 	file := filepath.Join(dir, "speaker.wasm")
 	put(t, file, speaker("Speaks.", "first"))

@@ -10,7 +10,7 @@ import (
 )
 
 // A tool with an invalid schema is left out; inspect and list both name it and the reason.
-func TestInspect_invalidSchema(t *testing.T) {
+func TestInspect_namesAnInvalidSchema(t *testing.T) {
 	const reason = `tool "bad" is left out: inputSchema: schema: /properties/a/type: is no valid schema: want one of`
 	dir := t.TempDir()
 	file := filepath.Join(dir, "schemas.wasm")

@@ -177,7 +177,7 @@ func (b *tab) picture(file string) {
 }
 
 // A plugin's call asks, the answer is given on the console, and the call continues.
-func TestBrowser_console(t *testing.T) {
+func TestBrowser_answersACall(t *testing.T) {
 	h := newHouse(t, "wait")
 	h.config += "max_grants: ['net: GET " + h.site + "/**']\nplugins: {fetch: {grants: ['deny: net: GET https://no.example/**']}}\n"
 	cmd := h.program("serve", h.dir)

@@ -16,7 +16,7 @@ import (
 
 // A plugin elicits from a client without elicitation: the form opens the console, is filled in as a form of the page,
 // and the call continues with the answer.
-func TestBrowser_form(t *testing.T) {
+func TestBrowser_fillsAForm(t *testing.T) {
 	h := asking(t, "wait")
 	cmd := h.program("serve", h.dir)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})

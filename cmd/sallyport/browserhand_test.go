@@ -47,7 +47,7 @@ func left(t *testing.T, s *store.Store) (questions, grants int) {
 }
 
 // The console can be used with a keyboard, on a small screen and with a screen reader, without accidental answers.
-func TestBrowser_hands(t *testing.T) {
+func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	h := newHouse(t, "refuse")
 	h.named("Claude\u202e Desktop", h.dir)
 	b := openTab(t, consoleAt(t, h.state))
@@ -118,7 +118,7 @@ func TestBrowser_hands(t *testing.T) {
 }
 
 // A held plugin is reviewed and approved, and a denied effect is granted, each after its details were shown.
-func TestBrowser_approveAndAllow(t *testing.T) {
+func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	state := compiledState(t, dir)
 	file := filepath.Join(dir, "speaker.wasm")

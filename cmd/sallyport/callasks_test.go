@@ -62,7 +62,7 @@ func TestCall_asksAtTheTerminal(t *testing.T) {
 }
 
 // A protocol error from the tool is exit code 1, one from the host is exit code 2.
-func TestCall_errorsAreWhose(t *testing.T) {
+func TestCall_exitCodeTellsWhoseErrorItIs(t *testing.T) {
 	for tool, want := range map[string]struct {
 		code int
 		said string

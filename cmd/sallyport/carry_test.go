@@ -92,7 +92,7 @@ func (h *house) digest() string {
 
 // The console shows the answers for the previous bytes beside the update, and carries them over only with an approval
 // that includes them.
-func TestConsole_carriesAnswers(t *testing.T) {
+func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 	for _, carry := range []bool{true, false} {
 		h := newHouse(t, "refuse")
 		s := h.serve()

@@ -87,7 +87,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 }
 
 // A guest called with one argument cannot use the grant for a different one, by any code.
-func TestGrants_sameCallWithAnotherArgument(t *testing.T) {
+func TestGrants_boundToOneArgumentRefuseAnother(t *testing.T) {
 	web, hits := webSite(t)
 	s := connect(t, "plugins: {effects: {grants: ['net: GET "+web.URL+"/{args.dir}/**']}}", folder(t, guest(t, "effects")))
 	if got := text(call(t, s, "effects-run", doing("mine", fetching(web.URL+"/mine/x")))); !strings.Contains(got, "page /mine/x") {

@@ -46,8 +46,8 @@ func overBoth(t *testing.T, config string, files []string, o *mcp.ClientOptions,
 	}
 }
 
-// TestChallenge10_interactivity: a plugin elicits during a call, by form or by URL, and continues with the answer. The
-// guest's standard input is empty.
+// A plugin elicits during a call, by form or by URL, and continues with the answer. The guest's standard input is
+// empty.
 func TestChallenge10_interactivity(t *testing.T) {
 	person := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
@@ -96,8 +96,8 @@ func (s slow) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	s.gone <- struct{}{}
 }
 
-// TestChallenge16_cancellation: a cancelled call ends at once with its pending request, none of its files are
-// committed, and the plugin's only instance is free.
+// A cancelled call ends at once with its pending request, none of its files are committed, and the plugin's only
+// instance is free.
 func TestChallenge16_cancellation(t *testing.T) {
 	up := slow{make(chan struct{}, 9), make(chan struct{}, 9)}
 	site := httptest.NewServer(up)
@@ -181,8 +181,8 @@ func alone(t *testing.T, config, transport, version string, o *mcp.ClientOptions
 	return s
 }
 
-// TestChallenge26_sessions: one server serves clients of both eras. Calls share no state unless the plugin's state
-// setting allows it: then each session has its own, which ends with it, and list shows that.
+// One server serves clients of both eras. Calls share no state unless the plugin's state setting allows it: then each
+// session has its own, which ends with it, and list shows that.
 func TestChallenge26_sessions(t *testing.T) {
 	remember := func(t *testing.T, s *mcp.ClientSession, what string) string {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 
 // The promises about clean instances; see challenges_test.go.
 
-// TestChallenge07_nonDeterminism: with a seed a call has the same result and effects in every process.
+// With a seed a call has the same result and effects in every process.
 func TestChallenge07_nonDeterminism(t *testing.T) {
 	file := guest(t, "misbehave")
 	facts := func(args ...string) string {
@@ -48,7 +48,7 @@ func member(s, key string) string {
 	return strings.TrimSuffix(line, ",")
 }
 
-// TestChallenge11_hanging: an endless loop ends at its deadline or at the caller's, and the next call works.
+// An endless loop ends at its deadline or at the caller's, and the next call works.
 func TestChallenge11_hanging(t *testing.T) {
 	s := connect(t, "plugins: {misbehave: {limits: {deadline: 300ms}}}", folder(t, guest(t, "misbehave")))
 	call(t, s, "misbehave-fine", nil) // compiled from here on
@@ -69,7 +69,7 @@ func TestChallenge11_hanging(t *testing.T) {
 	}
 }
 
-// TestChallenge15_concurrency: concurrent calls are isolated, and the limits of running and waiting calls hold.
+// Concurrent calls are isolated, and the limits of running and waiting calls hold.
 func TestChallenge15_concurrency(t *testing.T) {
 	s := connect(t, "plugins: {misbehave: {limits: {concurrency: 3, deadline: 20s}}}", folder(t, guest(t, "misbehave")))
 	call(t, s, "misbehave-fine", nil)
@@ -104,8 +104,7 @@ func TestChallenge15_concurrency(t *testing.T) {
 	}
 }
 
-// TestChallenge17_childProcesses: after many calls, some of which fail, the host has no child process and no more open
-// files than before.
+// After many calls, some of which fail, the host has no child process and no more open files than before.
 func TestChallenge17_childProcesses(t *testing.T) {
 	cmd := program(t, "plugins: {misbehave: {limits: {concurrency: 8, deadline: 100ms}}}", "serve", folder(t, guest(t, "misbehave")))
 	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)

@@ -21,7 +21,7 @@ const clientTime = 50 * time.Second
 
 // TestClients runs real clients against the program with the bundled plugins, on both transports.
 func TestClients(t *testing.T) {
-	t.Run("go", TestSDK)
+	t.Run("go", TestSDK_usesEveryFeature)
 	for _, c := range []struct{ script, version, uses string }{
 		{"typescript", "2026-07-28", "client"},
 		{"typescript", "2025-11-25", "client"},
@@ -180,8 +180,8 @@ func runScript(t *testing.T, name, version, transport string) {
 	}
 }
 
-// TestClients_tasks drives tasks with a client made for them.
-func TestClients_tasks(t *testing.T) {
+// TestClients_runTasks drives tasks with a client made for them.
+func TestClients_runTasks(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			npm(t, "@modelcontextprotocol", "ext-tasks")
@@ -314,4 +314,4 @@ func shown(t *testing.T, out, errs string, code int) string {
 }
 
 // A thousand calls of three rounds each, served by two processes in turn.
-func TestClients_replicas(t *testing.T) { replicas(t, 1000) }
+func TestClients_replicasContinueAThousandCalls(t *testing.T) { replicas(t, 1000) }

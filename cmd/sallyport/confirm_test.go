@@ -11,7 +11,7 @@ import (
 )
 
 // A grant with ask: true is confirmed by the client's user for each request, and no answer is kept.
-func TestConfirm_inTheClient(t *testing.T) {
+func TestConfirm_asksTheClientForEachRequest(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("page " + r.URL.Path)) }))
 	defer site.Close()
 	cmd := program(t, "plugins:\n  fetch:\n    grants:\n      - net: GET "+site.URL+"/**\n        ask: true\n", "serve", folder(t, bundled(t, "fetch")))

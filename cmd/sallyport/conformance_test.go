@@ -125,7 +125,7 @@ func required(t *testing.T, index string, args []string) map[string]bool {
 	return counts
 }
 
-// unwritten is a scenario for which this version of the suite has no checks. TestTaskListen_http covers its
+// unwritten is a scenario for which this version of the suite has no checks. TestTaskListen_notifiesOfEachChangeOverHTTP covers its
 // description.
 const unwritten = "tasks-status-notifications"
 

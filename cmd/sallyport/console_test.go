@@ -153,7 +153,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 }
 
 // A held plugin of a different folder is shown with its changes, and approved as shown.
-func TestConsole_approve(t *testing.T) {
+func TestConsole_approvesAPluginAsShown(t *testing.T) {
 	h := &house{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
 	h.named("first", h.dir)
 	address := consoleAt(t, h.state)
@@ -222,7 +222,7 @@ func TestConsole_approve(t *testing.T) {
 }
 
 // A denied effect that was not announced is granted on the page with the narrowest line, after that was shown.
-func TestConsole_grant(t *testing.T) {
+func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "todo.txt")
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestConsole_grant(t *testing.T) {
 }
 
 // The console command shows the address only at the terminal. Where no host runs, it serves the page itself.
-func TestConsole_command(t *testing.T) {
+func TestConsole_commandShowsTheAddressAtTheTerminalOnly(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	alone := h.program("console", "--no-browser")
 	var out bytes.Buffer
@@ -311,7 +311,7 @@ func TestConsole_command(t *testing.T) {
 
 // On a desktop the page is opened through an owner-only file, since command lines are visible to every user of the
 // machine.
-func TestConsole_browser(t *testing.T) {
+func TestConsole_opensThroughAnOwnerOnlyFile(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	bin := t.TempDir()
 	opened := filepath.Join(bin, "opened")
@@ -342,7 +342,7 @@ func TestConsole_browser(t *testing.T) {
 }
 
 // A host over HTTP prints the console's address to a terminal, and only the command to a program that reads its output.
-func TestConsole_announced(t *testing.T) {
+func TestConsole_isAnnouncedToATerminalOnly(t *testing.T) {
 	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	serve := h.program("serve", h.dir, "--http", "127.0.0.1:0", "--no-token")
 	cmd := exec.Command("sh", append([]string{"-c", `exec "$0" "$@" 2>/dev/tty`, serve.Path}, serve.Args[1:]...)...)

@@ -26,7 +26,7 @@ import (
 
 // The file lists every name that users, plugins and their authors depend on. -update writes it, so that each change of
 // the contract is a line of a review.
-func TestContract(t *testing.T) {
+func TestContract_listsEveryPublicName(t *testing.T) {
 	var want []string
 	want = append(want, commandLines(newRoot(stdio{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))...)
 	for _, k := range settings.Keys() {

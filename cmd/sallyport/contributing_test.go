@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestContributing_walks checks the walks of CONTRIBUTING.md: each has two to five files, each file exists, and it
-// contains the identifiers that its row quotes. All paths that the page quotes must exist.
-func TestContributing_walks(t *testing.T) {
+// TestContributing_walksNameExistingFiles checks the walks of CONTRIBUTING.md: each has two to five files, each file
+// exists, and it contains the identifiers that its row quotes. All paths that the page quotes must exist.
+func TestContributing_walksNameExistingFiles(t *testing.T) {
 	page := rootFile(t, "CONTRIBUTING.md")
 	_, section, _ := strings.Cut(page, "\n## Walks\n")
 	section, _, _ = strings.Cut(section, "\n## ")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestClients_extism uses Extism plugins of both kinds with the TypeScript client and MCP Inspector.
-func TestClients_extism(t *testing.T) {
+// TestClients_useExtismPlugins uses Extism plugins of both kinds with the TypeScript client and MCP Inspector.
+func TestClients_useExtismPlugins(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		for _, version := range []string{"2026-07-28", "2025-11-25"} {
 			t.Run(strings.Join([]string{"typescript", version, transport}, "/"), func(t *testing.T) {

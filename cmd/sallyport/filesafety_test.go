@@ -27,8 +27,8 @@ func within(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// TestSpecialFiles: pack, inspect, call, client-config, compile and list neither block on a pipe nor replace a device by a file.
-func TestSpecialFiles(t *testing.T) {
+// Pack, inspect, call, client-config, compile and list neither block on a pipe nor replace a device by a file.
+func TestCommands_refuseSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, device := filepath.Join(dir, "fifo.wasm"), filepath.Join(dir, "device.wasm")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -58,8 +58,8 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestPack_link: a link stays, and its target is changed.
-func TestPack_link(t *testing.T) {
+// A link stays, and its target is changed.
+func TestPack_changesTheTargetOfALink(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	link := filepath.Join(t.TempDir(), "link.wasm")
 	if err := os.Symlink(filepath.Join(dir, "misbehave.wasm"), link); err != nil {
@@ -77,8 +77,8 @@ func TestPack_link(t *testing.T) {
 	}
 }
 
-// TestStateFolder_ofOthers: a state folder that others can write to is refused.
-func TestStateFolder_ofOthers(t *testing.T) {
+// A state folder that others can write to is refused.
+func TestStateFolder_refusesOneThatOthersCanWrite(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func typed(t *testing.T, line, home, answer string) (seen, out string, err error
 
 // A denial of an effect that was not announced has a command that, typed as printed, adds the grant to the
 // configuration. The host applies it, comments stay, and a quotation mark in a path is escaped.
-func TestGrant_asTyped(t *testing.T) {
+func TestGrant_printedCommandAddsTheLine(t *testing.T) {
 	work := t.TempDir()
 	note := filepath.Join(work, "it's $(touch no) a note.txt")
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
@@ -106,7 +106,7 @@ func TestGrant_asTyped(t *testing.T) {
 }
 
 // Without a terminal no grant is written.
-func TestGrant_withoutTerminal(t *testing.T) {
+func TestGrant_needsATerminal(t *testing.T) {
 	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), config: "# mine\n"}
 	cmd := h.program("grant", "files", "fs: read ~/a")
 	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\n"), &syscall.SysProcAttr{Setsid: true}
@@ -145,7 +145,7 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 }
 
 // A grant for an unknown plugin is written, with a note.
-func TestGrant_stranger(t *testing.T) {
+func TestGrant_notesAnUnknownPlugin(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
 	gone := &house{t: t, dir: dir, state: h.state, config: "dir: " + dir + "/gone\n"}

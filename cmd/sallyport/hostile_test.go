@@ -84,7 +84,7 @@ func outcome(t *testing.T, s *mcp.ClientSession, tool string, args map[string]an
 	return got
 }
 
-func TestHostile_files(t *testing.T) {
+func TestHostile_filesStayInTheirGrants(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "w")
 	open := filepath.Join(root, "open")
 	for _, dir := range []string{filepath.Join(open, "huge"), filepath.Join(root, "out")} {
@@ -185,7 +185,7 @@ open below what was the root: Not a directory
 close it: errno 0
 open below it: Bad file number`
 
-func TestHostile_race(t *testing.T) {
+func TestHostile_racesReachNoOtherFile(t *testing.T) {
 	root := t.TempDir()
 	open := filepath.Join(root, "open")
 	if err := os.Mkdir(open, 0o755); err != nil {
@@ -262,7 +262,7 @@ func site(t *testing.T) string {
 	return s.URL
 }
 
-func TestHostile_network(t *testing.T) {
+func TestHostile_requestsStayInTheirGrants(t *testing.T) {
 	base := site(t)
 	port := base[strings.LastIndex(base, ":")+1:]
 	grants := "[net: GET " + base + "/**, net: GET http://*.test/**, net: GET http://**:" + port + "/**]"
@@ -355,7 +355,7 @@ ask "{\"method\":\"stream/open\",\"param"=invalid
 ask "{\"method\":\"tools/call\",\"params"=invalid
 ask "                              "=limit`
 
-func TestHostile_contract(t *testing.T) {
+func TestHostile_brokenMessagesAreErrors(t *testing.T) {
 	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 60s}}}")
 	if got := outcome(t, s, "edges", nil); got != edgesOutcome {
 		t.Errorf("got\n%s", got)
@@ -473,7 +473,7 @@ var descriptions = map[string]struct {
 	}, "warning: tool", []string{"schemas-circle", "schemas-redos"}},
 }
 
-func TestHostile_describe(t *testing.T) {
+func TestHostile_manifestsAreChecked(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	for name, d := range descriptions {
 		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), d.module().Bytes(), 0o644); err != nil {
@@ -522,8 +522,8 @@ func TestHostile_describe(t *testing.T) {
 	}
 }
 
-// TestHostile_memory: the memory of all calls together is bounded by the number of running calls.
-func TestHostile_memory(t *testing.T) {
+// The memory of all calls together is bounded by the number of running calls.
+func TestHostile_memoryIsBoundedByRunningCalls(t *testing.T) {
 	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 20s, concurrency: 4}}}")
 	ends := map[string]int{}
 	results := make(chan string)

@@ -64,7 +64,7 @@ func (a attacked) asHost(name string) string {
 	return strings.Replace(a.sized(discover, discovery()), "Host: "+a.addr, "Host: "+name, 1)
 }
 
-func TestHostile_httpClient(t *testing.T) {
+func TestHostile_httpClientsAreAnsweredAndBounded(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -186,8 +186,9 @@ func (a attacked) clientsThatLeave(t *testing.T) {
 	}
 }
 
-// TestHostile_stdioClient sends invalid input. Each request gets one response, in any order, and the program goes on.
-func TestHostile_stdioClient(t *testing.T) {
+// TestHostile_stdioRequestsGetOneResponseEach sends invalid input. Each request gets one response, in any order, and
+// the program goes on.
+func TestHostile_stdioRequestsGetOneResponseEach(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
 
-// TestGreet: the printed advice about tokens is a working command.
-func TestGreet(t *testing.T) {
+// The printed advice about tokens is a working command.
+func TestGreet_adviceIsAWorkingCommand(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("HOME", state)
 	t.Setenv("XDG_CONFIG_HOME", state)

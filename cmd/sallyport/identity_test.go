@@ -15,7 +15,7 @@ import (
 
 // Bytes that were called, or that a host served until it stopped, still serve when the file changes. After a kill,
 // bytes that were only listed may be replaced without approval.
-func TestIdentity_killed(t *testing.T) {
+func TestIdentity_bytesThatWereCalledStayPinned(t *testing.T) {
 	original := guest(t, "effects")
 	for name, test := range map[string]struct{ calls, closes bool }{
 		"listed, and killed": {}, "called, and killed": {calls: true}, "listed, and ended": {closes: true},
@@ -70,7 +70,7 @@ func TestIdentity_killed(t *testing.T) {
 }
 
 // The command printed for a held plugin works as printed, with any characters in the names of the folders.
-func TestApprove_commandAsTyped(t *testing.T) {
+func TestApprove_printsACommandThatWorks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's a $(touch no) folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

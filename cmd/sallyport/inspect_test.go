@@ -24,7 +24,7 @@ func offering(t *testing.T, manifest string) string {
 }
 
 // Public names are printed where they differ from PLUGIN-TOOL.
-func TestInspect_published(t *testing.T) {
+func TestInspect_printsPublicNames(t *testing.T) {
 	out, err := program(t, "", "inspect", offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"a b/ü","inputSchema":{"type":"object"}}]}`)).Output()
 	if err != nil || !strings.Contains(string(out), "\ntools\n  good\n  a b/ü, published as offering-a_b__\n") {
 		t.Errorf("%v: %s", err, out)
@@ -32,7 +32,7 @@ func TestInspect_published(t *testing.T) {
 }
 
 // A prompt and a skill are plugins, and an unknown key of a prompt is a warning of inspect and list.
-func TestInspect_documents(t *testing.T) {
+func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "review.prompt.md")
 	text := "---\ndescripton: Reviews.\narguments:\n  - name: file\n    requird: true\n---\nReview {{file}}.\n"
@@ -55,7 +55,7 @@ func TestInspect_documents(t *testing.T) {
 }
 
 // Entries that the host leaves out are printed with the reason, by inspect and by call.
-func TestInspect_leftOut(t *testing.T) {
+func TestInspect_namesOmittedEntries(t *testing.T) {
 	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},
 		{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"type":"objekt"}}}},
 		{"name":"list","inputSchema":{"type":"array"}},{"name":"none"},
@@ -88,7 +88,7 @@ func TestInspect_leftOut(t *testing.T) {
 
 // A broken configuration does not stop commands that only need the state folder, and stops all that depend on its
 // content.
-func TestBrokenConfiguration(t *testing.T) {
+func TestBrokenConfiguration_stopsOnlyCommandsThatNeedIt(t *testing.T) {
 	dir := filepath.Dir(offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}}]}`))
 	const broken = "plugins:\n  offering: {nonsense: 1}\n"
 	state := filepath.Join(t.TempDir(), "state") // nothing is pending there

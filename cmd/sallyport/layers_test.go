@@ -74,7 +74,7 @@ func packages(t *testing.T) []listed {
 	}
 }
 
-func TestLayers(t *testing.T) {
+func TestLayers_importsGoDown(t *testing.T) {
 	seen := map[int]bool{}
 	for _, p := range packages(t) {
 		from := strings.TrimPrefix(p.ImportPath, module)

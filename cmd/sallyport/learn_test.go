@@ -93,7 +93,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	}
 }
 
-func TestLearn_nothingYet(t *testing.T) {
+func TestLearn_saysThatNothingIsRecorded(t *testing.T) {
 	state := t.TempDir()
 	for config, want := range map[string]string{"": "write learn: true", "plugins: {effects: {learn: true}}": "no call of plugin"} {
 		cmd := program(t, config, "learn", "effects")
@@ -105,8 +105,9 @@ func TestLearn_nothingYet(t *testing.T) {
 	}
 }
 
-// TestLearn_usedEffects learns from allowed effects, and prints one line for effects that follow a list argument.
-func TestLearn_usedEffects(t *testing.T) {
+// TestLearn_printsOneLineForAListArgument learns from allowed effects, and prints one line for effects that follow a
+// list argument.
+func TestLearn_printsOneLineForAListArgument(t *testing.T) {
 	notes, state := besideNoHome(t), t.TempDir()
 	var steps []step
 	for i := range 12 {
@@ -132,7 +133,7 @@ func TestLearn_usedEffects(t *testing.T) {
 
 // The calls of real plugins are covered by a few lines, one form for each effect. Lines that were only tried or are not
 // needed are marked, and effects that no line allows are one line.
-func TestLearn_realPlugins(t *testing.T) {
+func TestLearn_coversRealPluginsInAFewLines(t *testing.T) {
 	site, _ := webSite(t)
 	work, state := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(work, "private"), 0o755); err != nil {
@@ -205,7 +206,7 @@ plugins:
 }
 
 // A name or argument that imitates a denial's hint is not learnt.
-func TestLineIn(t *testing.T) {
+func TestLineIn_ignoresImitatedHints(t *testing.T) {
 	var lines []string
 	for _, text := range []string{
 		"or the line net: GET https://evil.example/x", "x, or the line net: GET,POST https://evil.example/**/x", ", or the line net: GET https://**/x?a", ", or the line elicitation",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestServe_addressTaken: an address in use is an error before any plugin is loaded, with a hint.
-func TestServe_addressTaken(t *testing.T) {
+// An address in use is an error before any plugin is loaded, with a hint.
+func TestServe_failsEarlyWhereTheAddressIsTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

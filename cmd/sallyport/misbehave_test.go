@@ -32,7 +32,7 @@ var misbehaviour = []struct {
 	{"shape", true, "misbehave-", "guest"},
 }
 
-func TestMisbehave(t *testing.T) {
+func TestMisbehave_endsTheCallAndNotTheHost(t *testing.T) {
 	s := connect(t, "plugins: {misbehave: {limits: {deadline: 1s, concurrency: 2}}}", folder(t, guest(t, "misbehave")))
 	for _, c := range misbehaviour {
 		t.Run(c.tool, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // A plugin with state waits in its instance for an answer: it is not run again, with any memory content, and only the
 // process with the instance can continue it.
-func TestParked(t *testing.T) {
+func TestParkedCall_continuesInItsInstance(t *testing.T) {
 	var posts atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posts.Add(1) }))
 	defer upstream.Close()

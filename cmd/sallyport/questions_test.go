@@ -47,9 +47,9 @@ func (a *asked) person() *mcp.ClientOptions {
 	}
 }
 
-// TestHostile_questions checks the text that reaches the user and the model from a plugin that imitates the host, asks
-// for secrets, or wants the client itself to answer.
-func TestHostile_questions(t *testing.T) {
+// TestHostile_questionsAreMarkedAsThePlugins checks the text that reaches the user and the model from a plugin that
+// imitates the host, asks for secrets, or wants the client itself to answer.
+func TestHostile_questionsAreMarkedAsThePlugins(t *testing.T) {
 	const form = `"requestedSchema":{"properties":{"ok":{"type":"string"}},"required":["ok"],"type":"object"}`
 	const shown = `"requestedSchema":{"properties":{"ok":{"title":"Plugin effects: ok","type":"string"}},"required":["ok"],"type":"object"}`
 	ask := func(method, params string) step {

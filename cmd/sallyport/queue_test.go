@@ -14,7 +14,7 @@ import (
 
 // A hundred concurrent calls all get responses, from an Extism plugin, whose instances are reused one call at a time,
 // and from one with a clean instance per call, on both transports.
-func TestQueue_hundredAtOnce(t *testing.T) {
+func TestQueue_answersAHundredAtOnce(t *testing.T) {
 	dir := extismFolder(t)
 	for name, s := range map[string]*mcp.ClientSession{
 		"stdio": connect(t, "", dir),
@@ -34,7 +34,7 @@ func TestQueue_hundredAtOnce(t *testing.T) {
 }
 
 // A full queue is status 503 with Retry-After over HTTP, and the error is retryable.
-func TestQueue_full(t *testing.T) {
+func TestQueue_refusesRetryablyWhenFull(t *testing.T) {
 	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 5m, wait: 4m, concurrency: 1, queue: 1}}}", "--no-token", folder(t, guest(t, "misbehave")))
 	ctx, cancel := context.WithCancel(t.Context())
 	type answer struct {

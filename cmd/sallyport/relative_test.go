@@ -9,7 +9,7 @@ import (
 
 // A grant bound to a path argument accepts an absolute path and one relative to the grant's folder, including that of a
 // new file.
-func TestFiles_relativeToTheLine(t *testing.T) {
+func TestFiles_acceptPathsRelativeToTheGrant(t *testing.T) {
 	work := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(work, "a"), 0o755); err != nil {
 		t.Fatal(err)

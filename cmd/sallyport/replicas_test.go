@@ -205,11 +205,11 @@ func replicas(t *testing.T, calls int) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// The thousand calls are in TestClients_replicas, which takes longer.
-func TestReplicas(t *testing.T) { replicas(t, 40) }
+// The thousand calls are in TestClients_replicasContinueAThousandCalls, which takes longer.
+func TestReplicas_continueEachOthersCalls(t *testing.T) { replicas(t, 40) }
 
 // A host with different keys does not accept a continuation that it did not seal.
-func TestReplicas_otherKeys(t *testing.T) {
+func TestReplicas_refuseOtherKeys(t *testing.T) {
 	dir := folder(t, example(t, "order"))
 	config := func(name string) string {
 		keys := filepath.Join(t.TempDir(), name)
@@ -228,7 +228,7 @@ func TestReplicas_otherKeys(t *testing.T) {
 
 // A continuation belongs to its caller: a host with the same keys, but a different token of that name, does not accept
 // it.
-func TestReplicas_otherTokens(t *testing.T) {
+func TestReplicas_refuseOtherTokens(t *testing.T) {
 	dir, keys := folder(t, example(t, "order")), keyFile(t)
 	tokens := map[string]string{"ours": auth.New(), "theirs": auth.New()}
 	host := func(token string) string {

@@ -57,8 +57,8 @@ func machineToken(t *testing.T) string {
 	return strings.TrimSpace(string(token))
 }
 
-// TestSDK uses the program with the official Go SDK's client, in both eras on both transports.
-func TestSDK(t *testing.T) {
+// TestSDK_usesEveryFeature uses the program with the official Go SDK's client, in both eras on both transports.
+func TestSDK_usesEveryFeature(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version+"/stdio", func(t *testing.T) {
 			t.Parallel()
@@ -90,8 +90,8 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// TestSDK_LegacySSE uses the official SDK's client of the oldest HTTP transport.
-func TestSDK_LegacySSE(t *testing.T) {
+// TestSDK_usesTheOldestHTTP uses the official SDK's client of the oldest HTTP transport.
+func TestSDK_usesTheOldestHTTP(t *testing.T) {
 	t.Parallel()
 	dir := allBundled(t)
 	url := strings.TrimSuffix(serveURL(t, bareConformance, dir, "--legacy-sse", "--no-token"), "/mcp") + "/sse"
@@ -104,8 +104,8 @@ func TestSDK_LegacySSE(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestSDK_Search uses the two tools that replace the list.
-func TestSDK_Search(t *testing.T) {
+// TestSDK_searchesAndCalls uses the two tools that replace the list.
+func TestSDK_searchesAndCalls(t *testing.T) {
 	t.Parallel()
 	c := newSDK(t, "2026-07-28", &mcp.CommandTransport{Command: program(t, bareConformance, "serve", allBundled(t), "--search")})
 	if got := c.toolNames(); got != "sallyport-call sallyport-search" {

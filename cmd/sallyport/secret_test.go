@@ -25,7 +25,7 @@ func withoutKeyring(cmd *exec.Cmd) *exec.Cmd {
 }
 
 // A secret is typed at a terminal without echo, stored owner-only, and put into requests.
-func TestSecret_set(t *testing.T) {
+func TestSecret_isTypedStoredAndSent(t *testing.T) {
 	const value = "correct-horse-battery-staple"
 	got := make(chan string, 1)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func TestSecret_set(t *testing.T) {
 }
 
 // An interrupted prompt stores nothing.
-func TestSecret_interrupted(t *testing.T) {
+func TestSecret_interruptedPromptStoresNothing(t *testing.T) {
 	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
 	one := h.program("secret", "set", "TOKEN")
 	p := terminaltest.Start(t, one)

@@ -47,7 +47,7 @@ func sessionCall(t *testing.T, url string, params map[string]any) (session, text
 }
 
 // Over HTTP a modern client has only the session that it requests, and only in the process that created it.
-func TestSession_http(t *testing.T) {
+func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 	config := "plugins: {effects: {state: session, grants: [elicitation]}}"
 	plugins := folder(t, guest(t, "effects"))
 	one, other := serveURL(t, config, plugins, "--no-token"), serveURL(t, config, plugins, "--no-token")
@@ -106,7 +106,7 @@ func TestSession_http(t *testing.T) {
 }
 
 // A continuation of a call without a session stays without one, even if its answers name a session.
-func TestSession_later(t *testing.T) {
+func TestSession_continuationNamesNone(t *testing.T) {
 	url := serveURL(t, "plugins: {effects: {state: session, grants: [elicitation]}}", folder(t, guest(t, "effects")), "--no-token")
 	count := step{"do": "count"}
 	session, _, _ := sessionCall(t, url, ofSession("new", count))

@@ -95,8 +95,8 @@ func (s *signalled) wantLog(text string) {
 	s.t.Errorf("the log ends without %q", text)
 }
 
-// TestSignals_inOrder: after any of the signals the calls finish, the log says so, and the audit log is closed.
-func TestSignals_inOrder(t *testing.T) {
+// After any of the signals the calls finish, the log says so, and the audit log is closed.
+func TestSignals_finishCallsAndCloseTheAuditLog(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			s := inCall(t, func(*exec.Cmd) {})
@@ -118,8 +118,8 @@ func TestSignals_inOrder(t *testing.T) {
 	}
 }
 
-// TestSignals_twice: a second signal ends a host at once.
-func TestSignals_twice(t *testing.T) {
+// A second signal ends a host at once.
+func TestSignals_secondEndsAtOnce(t *testing.T) {
 	s := inCall(t, func(*exec.Cmd) {})
 	s.signal(syscall.SIGHUP)
 	s.wantLog("ending: 1 call finishes first")
@@ -129,8 +129,8 @@ func TestSignals_twice(t *testing.T) {
 	}
 }
 
-// TestSignals_nohup: a host started with nohup survives its terminal.
-func TestSignals_nohup(t *testing.T) {
+// A host started with nohup survives its terminal.
+func TestSignals_nohupSurvivesTheTerminal(t *testing.T) {
 	s := inCall(t, func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"

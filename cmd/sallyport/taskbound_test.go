@@ -28,7 +28,7 @@ func (c *lineClient) openTask(t *testing.T, arguments map[string]any) string {
 
 // A caller over its limit of running tasks gets no task. Tasks that wait for answers do not count, and a finished one
 // makes room.
-func TestTaskBound(t *testing.T) {
+func TestTask_refusesOverTheLimit(t *testing.T) {
 	cmd := program(t, "limits: {tasks: 3}\nplugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, filepath.Join(t.TempDir(), "state"))
 	c := startLines(t, cmd)

@@ -15,7 +15,7 @@ import (
 
 // While the disk is full no task starts and no task ID is returned, since no task would be left after a crash. When
 // there is space again the same process goes on, and results of running tasks are kept.
-func TestTaskDisk_full(t *testing.T) {
+func TestTask_startsNoneOnAFullDisk(t *testing.T) {
 	arrived, answer := make(chan struct{}, 9), make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
@@ -73,7 +73,7 @@ func TestTaskDisk_full(t *testing.T) {
 }
 
 // With an unwritable state folder no task starts.
-func TestTaskDisk_noFolder(t *testing.T) {
+func TestTask_startsNoneInAnUnwritableFolder(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.MkdirAll(filepath.Join(state, "state.db"), 0o700); err != nil {
 		t.Fatal(err)

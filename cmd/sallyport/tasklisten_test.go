@@ -67,7 +67,7 @@ func (c *lineClient) listen(t *testing.T, id string) {
 
 // A listener in one process is notified of a task that a second one runs, and that a third continues after the second
 // was killed.
-func TestTaskListen_otherProcess(t *testing.T) {
+func TestTaskListen_hearsOfOtherProcesses(t *testing.T) {
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
 	defer upstream.Close()
@@ -133,7 +133,7 @@ var heldTo = []struct {
 
 // Replaces the checks that the public suite lacks in tasks-status-notifications: over HTTP there is one notification
 // for each change, with the task, its status and the members that belong to that.
-func TestTaskListen_http(t *testing.T) {
+func TestTaskListen_notifiesOfEachChangeOverHTTP(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join("..", "..", "plugins", "conformance", "sallyport.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func (c *lineClient) wait(t *testing.T, id string) taskView {
 
 // A task with an idempotency key continues after its host was killed. A repeated call with the key returns the same
 // task, also while it waits and after its end.
-func TestTaskOnce_killed(t *testing.T) {
+func TestTask_withAKeyContinuesAfterAKill(t *testing.T) {
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}

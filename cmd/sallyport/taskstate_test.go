@@ -37,7 +37,7 @@ func (c *lineClient) until(t *testing.T, id, status string) taskView {
 
 // A task of a plugin with state keeps its instance to the end: it is answered through any process, sees the state of
 // other calls, and fails when its process has exited.
-func TestTaskState(t *testing.T) {
+func TestTask_keepsItsInstance(t *testing.T) {
 	for _, state := range []string{"plugin", "session"} {
 		t.Run(state, func(t *testing.T) {
 			config := fmt.Sprintf("plugins: {effects: {state: %s, limits: {deadline: 60s}, grants: [elicitation]}}", state)
@@ -95,7 +95,7 @@ func TestTaskState(t *testing.T) {
 }
 
 // Tasks of plugins with state are few, since each has an instance. When their host stops they fail.
-func TestTaskState_bounded(t *testing.T) {
+func TestTask_withStateIsBounded(t *testing.T) {
 	config := "plugins: {effects: {state: plugin, limits: {deadline: 60s}, grants: [elicitation]}}"
 	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
 	start := func() *lineClient {

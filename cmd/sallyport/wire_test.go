@@ -19,7 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestWire replays each file of testdata/wire: the lines of its client section are sent, and the output must equal its
+// TestWire_answersAsRecorded replays each file of testdata/wire: the lines of its client section are sent, and the output must equal its
 // server section. The plugins are conformance and effects, without prefixes.
 //
 // A line of the client is a message or a directive:
@@ -34,7 +34,7 @@ import (
 // files named http_… use, an answer that is no stream begins with its status.
 //
 // If the environment variable UPDATE_WIRE is set, the server sections are rewritten.
-func TestWire(t *testing.T) {
+func TestWire_answersAsRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "wire", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no wire tests: %v", err)

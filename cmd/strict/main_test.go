@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReport(t *testing.T) {
+func TestReport_failsOnASkip(t *testing.T) {
 	ok := []event{{"run", "p", "TestA", ""}, {"output", "p", "TestA", "of A\n"}, {"pass", "p", "TestA", ""}, {"output", "p", "", "ok  \tp\t0.1s\n"}, {"pass", "p", "", ""}}
 	skip := append([]event{{"output", "p", "TestS", "    s_test.go:1: no such program\n"}, {"skip", "p", "TestS", ""}}, ok...)
 	for name, c := range map[string]struct {

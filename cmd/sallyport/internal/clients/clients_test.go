@@ -10,7 +10,7 @@ import (
 
 var launched = Server{Command: "/bin/sallyport", Args: []string{"serve", "/plugins"}}
 
-func TestMerge_newFile(t *testing.T) {
+func TestMerge_createsAFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"claude-desktop": `{
   "mcpServers": {
@@ -71,7 +71,7 @@ func TestMerge_addressCarriesTheToken(t *testing.T) {
 	}
 }
 
-func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
+func TestMerge_keepsUnknownMembers(t *testing.T) {
 	c, _ := Find("cursor")
 	got, err := c.Merge([]byte(`{"z":1.0,"mcpServers":{"other":{"x":[1,2]},"sallyport":{"command":"old"}},"a":null}`), DefaultName, launched, false)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestMerge_keepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestMerge_keepsWhatThePersonAddedToTheEntry(t *testing.T) {
+func TestMerge_keepsMembersAddedByHand(t *testing.T) {
 	c, _ := Find("claude-code")
 	old := `{"mcpServers":{"sallyport":{"type":"http","url":"http://x","headers":{"A":"b"},"env":{"K":"v"},"disabled":false}}}`
 	got, err := c.Merge([]byte(old), DefaultName, launched, false)
@@ -127,7 +127,7 @@ func TestWrite_leavesAReadOnlyFile(t *testing.T) {
 	}
 }
 
-func TestMerge_refusesWhatIsNotJSON(t *testing.T) {
+func TestMerge_refusesInvalidJSON(t *testing.T) {
 	c, _ := Find("vscode")
 	for _, text := range []string{"// comment\n", `{"servers":[]}`, `{"servers":{},"servers":{}}`, `[]`, `{"servers":{}`} {
 		if _, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
@@ -136,7 +136,7 @@ func TestMerge_refusesWhatIsNotJSON(t *testing.T) {
 	}
 }
 
-func TestWrite_backupLinkAndTwice(t *testing.T) {
+func TestWrite_backsUpAndFollowsLinks(t *testing.T) {
 	c, _ := Find("cursor")
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
@@ -167,7 +167,7 @@ func TestWrite_backupLinkAndTwice(t *testing.T) {
 	}
 }
 
-func TestWrite_newFolder(t *testing.T) {
+func TestWrite_createsTheFolder(t *testing.T) {
 	c, _ := Find("gemini")
 	file := filepath.Join(t.TempDir(), "a", "b", "settings.json")
 	if backup, err := c.Write(file, DefaultName, launched, false); err != nil || backup != "" {
@@ -178,7 +178,7 @@ func TestWrite_newFolder(t *testing.T) {
 	}
 }
 
-func TestFind_unknown(t *testing.T) {
+func TestFind_namesTheKnownClients(t *testing.T) {
 	_, err := Find("emacs")
 	if err == nil || err.Error() != `unknown client "emacs"; known are claude-desktop, claude-code, vscode, cursor, gemini, codex, zed, windsurf, cline` {
 		t.Errorf("got %v", err)

@@ -27,7 +27,7 @@ func merged(t *testing.T, client, text, name string, s Server) string {
 }
 
 // Each client has its own members for a launched server and for one with a URL.
-func TestMerge_everyClient(t *testing.T) {
+func TestMerge_writesEachClientsMembers(t *testing.T) {
 	web := Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"}
 	for client, want := range map[string][2]string{
 		"codex": {"[mcp_servers.sallyport]\ncommand = '/bin/sallyport'\nargs = ['serve', '/plugins']\n",
@@ -74,7 +74,7 @@ func TestMerge_keepsEveryOtherByte(t *testing.T) {
 }
 
 // Two folders are two entries, and removing one keeps the other.
-func TestMerge_twoFolders(t *testing.T) {
+func TestMerge_keepsTheEntryOfAnotherFolder(t *testing.T) {
 	other := Server{Command: "/bin/sallyport", Args: []string{"serve", "/others"}}
 	for _, client := range List() {
 		c, _ := Find(client)
@@ -117,7 +117,7 @@ func TestMerge_refusesOddTOML(t *testing.T) {
 	}
 }
 
-func TestCheckName(t *testing.T) {
+func TestCheckName_refusesNamesThatNeedQuotes(t *testing.T) {
 	for name, good := range map[string]bool{"sallyport": true, "a-b_2": true, "": false, "a b": false, "a.b": false, "-a": false, strings.Repeat("a", 65): false, "a\n": false} {
 		if err := CheckName(name); (err == nil) != good {
 			t.Errorf("%q: %v", name, err)
@@ -126,7 +126,7 @@ func TestCheckName(t *testing.T) {
 }
 
 // A dangling link stays a link: its target is created.
-func TestWrite_danglingLink(t *testing.T) {
+func TestWrite_createsTheTargetOfADanglingLink(t *testing.T) {
 	c, _ := Find("cursor")
 	dir := t.TempDir()
 	link := filepath.Join(dir, "mcp.json")

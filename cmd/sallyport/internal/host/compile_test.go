@@ -73,7 +73,7 @@ func compileReplaced(dir string) error {
 }
 
 // A file that replaced this program's is not run: it may come from a plugin or an update.
-func TestElsewhere_StartsTheProgramThatRuns(t *testing.T) {
+func TestCompileInChild_startsTheRunningProgram(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("a program that runs cannot be replaced here")
 	}
@@ -100,7 +100,7 @@ func TestElsewhere_StartsTheProgramThatRuns(t *testing.T) {
 }
 
 // Without a path to the running executable, the file name is used only while the file is unchanged.
-func TestFile_Same(t *testing.T) {
+func TestExecutable_isUsedOnlyWhileUnchanged(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "program")
 	write := func(text string) {
 		if err := os.WriteFile(name+".new", []byte(text), 0o755); err != nil {
@@ -154,7 +154,7 @@ func (l *lines) logged() string {
 }
 
 // A long compilation is logged with its reason, and a short one is not.
-func TestSayIfLong(t *testing.T) {
+func TestSayIfLong_logsLongCompilationsOnly(t *testing.T) {
 	out := &lines{first: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(out, nil))
 	if !sayIfLong(log, time.Hour)() {
@@ -169,8 +169,8 @@ func TestSayIfLong(t *testing.T) {
 	}
 }
 
-// TestElsewhere: the error has only the reason for a refused module; the trace of a compiler crash goes to the log.
-func TestElsewhere(t *testing.T) {
+// The error has only the reason for a refused module; the trace of a compiler crash goes to the log.
+func TestCompileInChild_returnsOnlyTheReason(t *testing.T) {
 	for script, c := range map[string]struct{ want, logged string }{
 		"fine":                            {"", ""},
 		"refuse":                          {"the module is not fine", ""},

@@ -52,7 +52,7 @@ func open(t *testing.T, s *settings.Settings) *Host {
 }
 
 // A plugin in the settings has a status, and changes of the file are applied.
-func TestHost_Follows(t *testing.T) {
+func TestHost_appliesChangesOfTheFile(t *testing.T) {
 	s := configured(t, "plugins: {first: {disabled: true}}\n")
 	h := open(t, s)
 	defer h.Follow(t.Context())()
@@ -91,7 +91,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // Sallyport's own files are denied under any grant, and Gates explains that.
-func TestGates_ProtectOurOwn(t *testing.T) {
+func TestGates_protectTheHostsOwnFiles(t *testing.T) {
 	s := configured(t, "plugins: {p: {grants: [{fs: write /**}]}}\n")
 	gates := Gates(s)
 	defer gates.Close()
@@ -108,7 +108,7 @@ func TestGates_ProtectOurOwn(t *testing.T) {
 }
 
 // A configuration saved between Load and Follow is applied with its limits; settings that need a restart are logged.
-func TestHost_FollowsFromTheReading(t *testing.T) {
+func TestHost_appliesAChangeSinceTheReading(t *testing.T) {
 	s := configured(t, "plugins: {p: {disabled: true}}\n")
 	text, err := os.ReadFile(s.File)
 	if err != nil {
@@ -144,7 +144,7 @@ func TestHost_FollowsFromTheReading(t *testing.T) {
 }
 
 // Each live limit changes a plugin's limits.
-func TestLive(t *testing.T) {
+func TestLimits_followEachLiveKey(t *testing.T) {
 	s := configured(t, "")
 	zero := Limits(s, settings.Limits{})
 	for _, k := range settings.Keys() {

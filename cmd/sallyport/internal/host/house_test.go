@@ -10,7 +10,7 @@ import (
 )
 
 // A denial has the line that would allow it, unless current grants cover it; otherwise it has its reason.
-func TestShownCall_denials(t *testing.T) {
+func TestShownCall_showsTheLineOrTheReason(t *testing.T) {
 	line, err := json.Marshal(map[string]any{"call": "c", "plugin": "p", "outcome": "failed", "denials": []receipt.Denial{
 		{Effect: "read ~/a", Reason: "no grant allows it", Hint: "fs: read ~/a"},
 		{Effect: "read ~/b/c", Reason: "no grant allows it", Hint: "fs: read ~/b/c"},

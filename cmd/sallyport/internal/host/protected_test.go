@@ -40,7 +40,7 @@ func reaches(t *testing.T, h *hostfuncs.Host, path string) bool {
 
 // The default files of any host or command of this user are denied to plugins of a host with other folders, as are this
 // program and the files of secrets, including those of disabled plugins.
-func TestProtected(t *testing.T) {
+func TestProtected_coversOtherHostsAndSecrets(t *testing.T) {
 	home := t.TempDir()
 	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "AppData": filepath.Join(home, "roaming"), "XDG_STATE_HOME": filepath.Join(home, "xstate"), "XDG_CONFIG_HOME": filepath.Join(home, "xconfig")} {
 		t.Setenv(name, value)
@@ -73,7 +73,7 @@ func TestProtected(t *testing.T) {
 }
 
 // The file of a secret is denied as soon as a grant of any plugin names it.
-func TestProtected_SecretOfACall(t *testing.T) {
+func TestProtected_coversASecretOnceNamed(t *testing.T) {
 	dir := t.TempDir()
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: dir, State: filepath.Join(dir, "state")})
 	defer h.Close()
@@ -96,7 +96,7 @@ func TestProtected_SecretOfACall(t *testing.T) {
 
 // Files stay protected while they are in use: until the next start for settings that need it, and after refused
 // settings.
-func TestConfigure_KeepsWhatIsInUse(t *testing.T) {
+func TestConfigure_keepsFilesInUseProtected(t *testing.T) {
 	s := configured(t, "plugins: {a: {source: ./a.wasm}}\n")
 	h := open(t, s)
 	other := t.TempDir()

@@ -6,7 +6,7 @@ import (
 )
 
 // The version names the commit, for reports of defects.
-func TestVersion(t *testing.T) {
+func TestVersion_namesTheCommit(t *testing.T) {
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "d2fc8503741fabaaab6e49bdaddc1801435edd07"}
 	for want, info := range map[string]debug.BuildInfo{
 		"0.1.0-dev":                      {Main: debug.Module{Version: "(devel)"}},

@@ -66,7 +66,7 @@ plugins:
       memory_limit: "512Mi"
 `
 
-func TestImport(t *testing.T) {
+func TestImport_convertsWithRemarks(t *testing.T) {
 	asked := ""
 	text, remarks, s := imported(t, example, Options{Dir: "/etc", Offer: func(file string) (Offer, error) {
 		asked = file
@@ -127,7 +127,7 @@ func TestImport(t *testing.T) {
 }
 
 // All patterns are resolved before one of them disables the plugin, and each keeps its meaning.
-func TestImport_skip(t *testing.T) {
+func TestImport_resolvesEachPattern(t *testing.T) {
 	offer := func(string) (Offer, error) {
 		return Offer{Tools: []string{"temp_a", "a_temp_b", "old_one", "not_old"}, Prompts: []string{"p1", "p2"},
 			Resources: [][2]string{{"secrets", "x://s"}, {"open", "x://o"}}, Templates: [][2]string{{"t", "x://{t}"}}}, nil
@@ -141,14 +141,14 @@ func TestImport_skip(t *testing.T) {
 }
 
 // Older versions had a list of plugins, with names that are invalid here.
-func TestImport_old(t *testing.T) {
+func TestImport_readsListsOfOlderVersions(t *testing.T) {
 	text, remarks, s := imported(t, `{"plugins":[{"name":"qr-code","path":"qr.wasm"},{"name":"b","path":"https://x.example/b.wasm","runtime_config":{"skip_tools":["a.*"]}}]}`, Options{Dir: "/srv"})
 	if s.Plugins[0].Name != "qr_code" || s.Plugins[0].Source != "/srv/qr.wasm" || !s.Plugins[1].Disabled || len(remarks) != 4 {
 		t.Errorf("%s\n%+v", text, remarks)
 	}
 }
 
-func TestImport_memory(t *testing.T) {
+func TestImport_convertsMemoryLimits(t *testing.T) {
 	for in, want := range map[string]int64{"512Mi": 512 << 20, "256MB": 256e6, "1GB": 1e9, "64": 64, "1.5KiB": 1536, "2gib": 2 << 30, "9TB": 4 << 30, "lots": 0, "-1": 0} {
 		_, _, s := imported(t, `{"plugins":{"a":{"url":"file:///a.wasm","runtime_config":{"memory_limit":"`+in+`"}}}}`, Options{})
 		if got := s.Plugins[0].Limits.Memory; got != want {
@@ -157,7 +157,7 @@ func TestImport_memory(t *testing.T) {
 	}
 }
 
-func TestImport_refused(t *testing.T) {
+func TestImport_namesTheLineAtFault(t *testing.T) {
 	for config, want := range map[string]string{
 		``:                                       "line 1: the configuration has no plugins",
 		`{}`:                                     "line 1: the configuration has no plugins",

@@ -14,7 +14,7 @@ import (
 // evil is hostile plugin output in the place of a name.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
-func TestLogger_isCalm(t *testing.T) {
+func TestLogger_escapesControlCharacters(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		log := New(&out, "info", asJSON).With("w", evil)
@@ -30,7 +30,7 @@ func TestLogger_isCalm(t *testing.T) {
 }
 
 // A full log is rotated, and one old file is kept.
-func TestFile_Rotates(t *testing.T) {
+func TestFile_keepsOneOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	var terminal bytes.Buffer
 	f, err := Open(path, &terminal)

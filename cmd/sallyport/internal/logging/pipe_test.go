@@ -10,7 +10,7 @@ import (
 )
 
 // A named pipe in place of the log is an error, and Open does not block on it.
-func TestOpen_RefusesPipes(t *testing.T) {
+func TestOpen_refusesPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "sallyport.log")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func (r *reader) Write(p []byte) (int, error) {
 }
 
 // Writes do not block on the reader. Dropped lines are counted at their place when there is room again.
-func TestScreen(t *testing.T) {
+func TestScreen_dropsAndCountsLinesOfASlowReader(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			out := &reader{reads: make(chan struct{})}
@@ -53,7 +53,7 @@ func TestScreen(t *testing.T) {
 }
 
 // Close waits a bounded time for a reader that blocks.
-func TestScreen_Close(t *testing.T) {
+func TestScreen_closeWaitsABoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &reader{reads: make(chan struct{})}
 		defer close(out.reads)
@@ -70,7 +70,7 @@ func TestScreen_Close(t *testing.T) {
 }
 
 // Before Detach, writes go directly to the output.
-func TestScreen_attached(t *testing.T) {
+func TestScreen_writesDirectlyBeforeDetach(t *testing.T) {
 	var out bytes.Buffer
 	s := NewScreen(&out)
 	fmt.Fprintln(s, "hello")

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	childFile = "LOGGING_TEST_FILE" // set for a child process of TestFile_TwoProcesses
+	childFile = "LOGGING_TEST_FILE" // set for a child process of TestFile_isSharedByTwoProcesses
 	childName = "LOGGING_TEST_NAME"
 	writers   = 4
 	eachLines = 100
@@ -54,9 +54,9 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// TestFile_TwoProcesses: when two processes fill one log, one of them rotates it and both go on in the new file. Each
-// line is in one of the two files, once and whole.
-func TestFile_TwoProcesses(t *testing.T) {
+// When two processes fill one log, one of them rotates it and both go on in the new file. Each line is in one of the
+// two files, once and whole.
+func TestFile_isSharedByTwoProcesses(t *testing.T) {
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "sallyport.log")
 		var begin, end []func() error
@@ -108,8 +108,8 @@ func TestFile_TwoProcesses(t *testing.T) {
 	}
 }
 
-// TestFile_Moved: a file renamed or removed by another process gets no more lines.
-func TestFile_Moved(t *testing.T) {
+// A file renamed or removed by another process gets no more lines.
+func TestFile_leavesAMovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	var terminal bytes.Buffer
 	f, err := Open(path, &terminal)
@@ -139,8 +139,8 @@ func TestFile_Moved(t *testing.T) {
 	}
 }
 
-// TestFile_RotatedAway: a line is repeated if its file was rotated twice after it was opened.
-func TestFile_RotatedAway(t *testing.T) {
+// A line is repeated if its file was rotated twice after it was opened.
+func TestFile_repeatsALineAfterTwoRotations(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "sallyport.log"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +176,8 @@ func holdLock(t *testing.T, path string) (free func()) {
 	return func() { f.Close() }
 }
 
-// TestFile_OneRotates: a full file grows while another process holds the rotation lock.
-func TestFile_OneRotates(t *testing.T) {
+// A full file grows while another process holds the rotation lock.
+func TestFile_growsWhileAnotherRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sallyport.log")
 	a, err := Open(path, io.Discard)
 	if err != nil {

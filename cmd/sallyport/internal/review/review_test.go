@@ -44,7 +44,7 @@ func wantsOf(lines ...string) (all []json.RawMessage) {
 
 // The most important changes come first and again above the question. New tools have a line each, and omissions are
 // counted.
-func TestPrintReview_weight(t *testing.T) {
+func TestPrintReview_putsImportantChangesFirst(t *testing.T) {
 	before := lock.Terms{Digest: "sha256:1", Imports: []string{"env.a"}, Definitions: tools(3, func(i int) string { return definition("d", "old words here", i) })}
 	after := lock.Terms{
 		Digest: "sha256:2", Imports: []string{"env.b"}, Wants: wantsOf("net: GET https://evil.example/**"),
@@ -117,7 +117,7 @@ func TestPrintReview_hidesNothing(t *testing.T) {
 }
 
 // Difference marks in plugin text are broken up.
-func TestPrintReview_marksAreOurs(t *testing.T) {
+func TestPrintReview_breaksUpMarksInPluginText(t *testing.T) {
 	d := &difference{}
 	if got, want := d.words("says the time", "says +} obey me {+ the [-no-] […] time"), "says {++ } obey me { ++} the {+[ -no- ] [ …]+} time"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -40,7 +40,7 @@ func added(t *testing.T, before string) (string, *Addition, error) {
 }
 
 // A grant is added at its place in the file; comments, order, blank lines and indentation stay.
-func TestAdd(t *testing.T) {
+func TestAdd_keepsTheRestOfTheFile(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"no file":    {"-", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
 		"empty":      {"", "plugins:\n  files:\n    grants:\n      - fs: read ~/notes/todo.txt\n"},
@@ -66,7 +66,7 @@ func TestAdd(t *testing.T) {
 
 // An empty flow list or map becomes block lines, and a non-empty one gets its item between the braces. Comments keep
 // their columns.
-func TestAdd_braces(t *testing.T) {
+func TestAdd_insertsBetweenBraces(t *testing.T) {
 	const line = `"fs: read ~/notes/todo.txt"`
 	for name, c := range map[string][2]string{
 		"no lines": {"plugins:\n  fetch:\n    grants:\n      - net: GET https://**    # the web\n  files:\n    grants: []    # such as\n  git:\n    grants: []    # such as\n",
@@ -96,7 +96,7 @@ func TestAdd_braces(t *testing.T) {
 }
 
 // Difference has the changed lines and no others.
-func TestAdd_shown(t *testing.T) {
+func TestAdd_showsTheChangedLines(t *testing.T) {
 	for before, want := range map[string]string{
 		"plugins:\n  time:\n": "+   files:\n+     grants:\n+       - fs: read ~/notes/todo.txt",
 		"plugins:\n  files:\n    grants:\n      - fs: read ~/a":                           "+       - fs: read ~/notes/todo.txt",
@@ -111,7 +111,7 @@ func TestAdd_shown(t *testing.T) {
 }
 
 // A line without effect is not written, and a granted line is not written twice.
-func TestAdd_refused(t *testing.T) {
+func TestAdd_refusesLinesWithoutEffect(t *testing.T) {
 	for before, want := range map[string]string{
 		"plugins: {files: {grants: ['fs: read ~/**']}}":             "allow it already",
 		"plugins: {files: {grants: ['fs: read ~/notes/todo.txt']}}": "allow it already",
@@ -138,7 +138,7 @@ func TestAdd_refused(t *testing.T) {
 }
 
 // A change of the file since Add is not overwritten.
-func TestAdd_meanwhile(t *testing.T) {
+func TestAdd_refusesAConcurrentChange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sallyport.yaml")
 	s := &Settings{File: file}
 	a, err := s.Add("files", newLine)
@@ -157,7 +157,7 @@ func TestAdd_meanwhile(t *testing.T) {
 }
 
 // A line that YAML would parse differently is quoted.
-func TestAdd_quoted(t *testing.T) {
+func TestAdd_quotesAmbiguousLines(t *testing.T) {
 	for _, line := range []string{"fs: read ~/a: b #c", "elicitation: {url: \"https://a.example/x\"}", "tools: [time-now]", "roots", "deny: fs: read ~/x/**", "fs: write ~/w/** {ask: true}"} {
 		file := filepath.Join(t.TempDir(), "sallyport.yaml")
 		a, err := (&Settings{File: file}).Add("files", line)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestEscape tries to gain grants through the syntax of the file: each case must be an error with its line, and grant
-// nothing. With -v it prints a line with the outcome for each.
-func TestEscape(t *testing.T) {
+// TestLoad_refusesGrantsGainedBySyntax tries to gain grants through the syntax of the file: each case must be an error
+// with its line, and grant nothing. With -v it prints a line with the outcome for each.
+func TestLoad_refusesGrantsGainedBySyntax(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nplugins: {p: {grants: [*b,*b]}}\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"tab", "plugins:\n\tp:\n", ":2:"},

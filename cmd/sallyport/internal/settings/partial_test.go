@@ -9,7 +9,7 @@ import (
 
 // LoadHost uses the valid settings of a broken file and no plugins. It never guesses a state folder that the file may
 // set.
-func TestLoadHost(t *testing.T) {
+func TestLoadHost_usesValidSettingsOfABrokenFile(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/default")
 	for name, c := range map[string]struct{ file, state, broken string }{
 		"whole":            {"state: /mine\nplugins: {a: {}}\n", "/mine", ""},

@@ -7,7 +7,7 @@ import (
 )
 
 // The host's files are in the state folder, with one lock file for all plugin folders.
-func TestPaths(t *testing.T) {
+func TestPaths_areInTheStateFolder(t *testing.T) {
 	state := t.TempDir()
 	load := func(text string) *Settings {
 		t.Helper()

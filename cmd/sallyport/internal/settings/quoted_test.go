@@ -47,7 +47,7 @@ func cmdRuns(word string) bool {
 }
 
 // Text of a plugin in a grant is one word for the shell, and no part of it runs.
-func TestQuotedOnWindows(t *testing.T) {
+func TestQuotedOnWindows_isOneLiteralWord(t *testing.T) {
 	for text, want := range map[string]string{
 		"net: GET https://a.example/x": `"net: GET https://a.example/x"`, "": `""`, `C:\Users\me\`: `"C:\Users\me\\"`, "a'b": `"a'b"`,
 		"x/$(calc)": "\"x/`$(calc)\"", "x`y": "\"x``y\"", `a "b" c`: `"a ""b"" c"`, `a\"`: `"a\\"""`, "x\u201d;calc": "\"x`\u201d;calc\"", "a&calc|%PATH%": `"a&calc|%PATH%"`,

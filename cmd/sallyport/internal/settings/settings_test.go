@@ -143,13 +143,13 @@ func TestLoad_variableAndFlagErrorsNameTheirSource(t *testing.T) {
 	}
 }
 
-func TestLoad_aFileThatWasNamedMustExist(t *testing.T) {
+func TestLoad_refusesANamedFileThatIsMissing(t *testing.T) {
 	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestLoad_withoutAnyFile(t *testing.T) {
+func TestLoad_usesDefaultsWithoutAFile(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
 	t.Setenv("XDG_STATE_HOME", home)

@@ -8,7 +8,7 @@ import (
 )
 
 // A path is one word for a shell, with any characters in it.
-func TestTypedPath(t *testing.T) {
+func TestTypedPath_isOneLiteralWord(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/state": "/srv/state", "/home/me/state": "~/state", "/home/me/a b": "~/'a b'", "/home/meadow": "/home/meadow", "/home/me": "/home/me",
 		"/x/it's": `'/x/it'\''s'`, "/x/$(id)`id`;|&*?[": "'/x/$(id)`id`;|&*?['", "/x/~": "'/x/~'", "/é": "'/é'", "/x\ny": "'/x\ny'",

@@ -45,7 +45,7 @@ func asker(t *testing.T, out *strings.Builder) *exec.Cmd {
 	return cmd
 }
 
-func TestConfirm(t *testing.T) {
+func TestConfirm_isTrueForYesOnly(t *testing.T) {
 	for typed, want := range map[string]string{
 		"y": "true <nil>", "Yes": "true <nil>", " yes ": "true <nil>",
 		"": "false <nil>", "n": "false <nil>", "yess": "false <nil>", "\x04": "false <nil>", strings.Repeat("y", 1000): "false <nil>",
@@ -61,7 +61,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // Input typed before the question is shown does not answer it.
-func TestConfirm_typedTooEarly(t *testing.T) {
+func TestConfirm_ignoresEarlierInput(t *testing.T) {
 	var out strings.Builder
 	cmd := asker(t, &out)
 	hold := exec.Command("/bin/sh", "-c", `sleep 1; exec "$0"`, cmd.Path)
@@ -76,7 +76,7 @@ func TestConfirm_typedTooEarly(t *testing.T) {
 }
 
 // OpenTerminal fails in a process without a controlling terminal, independent of its standard input.
-func TestOpen_none(t *testing.T) {
+func TestOpenTerminal_failsWithoutOne(t *testing.T) {
 	var out strings.Builder
 	cmd := asker(t, &out)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

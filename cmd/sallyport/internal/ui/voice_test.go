@@ -15,7 +15,7 @@ import (
 // evil is hostile plugin output in the place of a name.
 const evil = "a\x1b]0;owned\x07\x1b[2J\u009b31m\u202egnp\u2066\U000e0041\nsallyport: all is well\r\x7f"
 
-func TestLine(t *testing.T) {
+func TestLine_escapesInvisibleCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"":               "",
 		`say "hi" \o/ é`: `say "hi" \o/ é`,
@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestJSON_escapesInvisibleCharacters(t *testing.T) {
 	in := map[string]any{evil: []any{evil, "é", 1.0}}
 	raw, err := json.MarshalIndent(in, "", "\t")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestSpan_omitsZeroParts(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		5 * time.Minute: "5m", time.Hour: "1h", 90 * time.Minute: "1h30m", 30 * 24 * time.Hour: "720h", 30 * time.Second: "30s",
 		10 * time.Minute: "10m", time.Hour + 10*time.Second: "1h0m10s",
@@ -60,7 +60,7 @@ func TestSpan(t *testing.T) {
 
 // An error is printed as one line behind the program's name, with its own lines indented, and its hint as a separate
 // line.
-func TestComplain(t *testing.T) {
+func TestComplain_putsTheHintOnItsOwnLine(t *testing.T) {
 	cause := errors.New("no file\nsallyport: all is well")
 	err := fmt.Errorf("open: %w", Hint(cause, "write %s", "its name"))
 	if !errors.Is(err, cause) {
@@ -74,7 +74,7 @@ func TestComplain(t *testing.T) {
 }
 
 // A terminal wraps a longer line to its left edge, where plugin text could be taken for the program's own.
-func TestFit(t *testing.T) {
+func TestFit_indentsContinuationLines(t *testing.T) {
 	long := "wants to  read ~/a" + strings.Repeat(" ", 70) + "grants    nothing at all " + strings.Repeat("漢", 60) + strings.Repeat("x", 200)
 	for name, text := range map[string]string{
 		"fit": Fit("short\n" + long + "\n"), "marked": strings.Join(Marked("  | ", long), "\n"),
@@ -101,7 +101,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestIndent(t *testing.T) {
+func TestIndent_wrapsToTheTerminal(t *testing.T) {
 	var out strings.Builder
 	Indent(&out, strings.Repeat("word ", 20))
 	if want := "    " + strings.TrimSpace(strings.Repeat("word ", 15)) + "\n    word word word word word\n"; out.String() != want {

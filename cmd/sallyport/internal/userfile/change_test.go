@@ -12,7 +12,7 @@ import (
 func appended(old []byte) ([]byte, error) { return append(bytes.Clone(old), "new\n"...), nil }
 
 // A concurrent change of the file is not overwritten, and no backup is left.
-func TestChange_meanwhile(t *testing.T) {
+func TestChange_refusesAConcurrentChange(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -43,7 +43,7 @@ func TestChange_meanwhile(t *testing.T) {
 }
 
 // Links stay, including dangling ones, and modes too.
-func TestChange_links(t *testing.T) {
+func TestChange_keepsLinksAndModes(t *testing.T) {
 	dir := t.TempDir()
 	link, file := filepath.Join(dir, "link"), filepath.Join(dir, "sub", "file")
 	if err := os.Symlink(filepath.Join("sub", "file"), link); err != nil {
@@ -77,7 +77,7 @@ func TestChange_links(t *testing.T) {
 }
 
 // A folder, a read-only file, and a file with a failing edit stay unchanged.
-func TestChange_nothing(t *testing.T) {
+func TestChange_writesNothingOnAnError(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
 	no := errors.New("no")

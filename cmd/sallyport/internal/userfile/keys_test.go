@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
-func TestOwn(t *testing.T) {
+func TestOwnKeys_rotateMonthly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	before := own(t, path)
 	first, err := os.ReadFile(path)
@@ -41,7 +41,7 @@ func TestOwn(t *testing.T) {
 }
 
 // A file without a key, as a loss of power could leave it, gets one.
-func TestOwn_empty(t *testing.T) {
+func TestOwnKeys_fillAnEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func age(t *testing.T, path string) {
 }
 
 // Hosts that start together on an old key all seal with keys that are in the file.
-func TestOwn_startedTogether(t *testing.T) {
+func TestOwnKeys_areSharedByHostsStartedTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	own(t, path)
 	age(t, path)
@@ -96,7 +96,7 @@ func TestOwn_startedTogether(t *testing.T) {
 
 // A long-running host seals with the newest key, and unseals texts of hosts started later. It keeps its keys if the
 // file becomes unreadable.
-func TestFile_look(t *testing.T) {
+func TestKeyFile_followsChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state-keys")
 	running := own(t, path)
 	keys := running.Keys()
@@ -125,7 +125,7 @@ func TestFile_look(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestSharedKeys_refusesInvalidFiles(t *testing.T) {
 	good := base64.StdEncoding.EncodeToString(sealed.RandomKey())
 	for text, want := range map[string]string{
 		"# the new one\n" + good + "\n\n" + good: "",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestMakeFolder(t *testing.T) {
+func TestMakeFolder_isOwnerOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")
 	}
