@@ -92,39 +92,24 @@ func (c *Call) fill(g Grant) []Grant {
 
 // replace replaces one binding by one value; false if the value is not allowed there.
 func (c *Call) replace(g Grant, b *binding, v string) (Grant, bool) {
-	ok := true
-	switch g.Family {
-	case Net:
-		ok = g.net.fill(b, v, c.URL)
-	case Tools:
-		ok = g.fillTools(b, v)
-	case FS:
-		ok = g.fs.fill(b, v, c.Home)
-	}
+	filled, ok := g.rule.(binder).fill(b, v, c)
+	g.rule = filled
 	return g, ok
 }
 
-// bindings returns the distinct bindings of the line, in order.
-func (g *Grant) bindings() []*binding {
-	var all []*binding
-	add := func(b *binding) {
-		if b != nil && !slices.ContainsFunc(all, b.equal) {
-			all = append(all, b)
-		}
+func (r *netRule) bindings() []*binding {
+	all := append([]*binding{r.url}, append(r.host.bindings(), r.path.bindings()...)...)
+	for _, p := range r.query {
+		all = append(all, p.bind)
 	}
-	add(g.net.url)
-	for _, p := range []pattern{g.net.host, g.net.path, g.fs.path} {
-		for _, s := range p {
-			add(s.bind)
-		}
-	}
-	for _, p := range g.net.query {
-		add(p.bind)
-	}
-	for _, r := range g.tools {
-		for _, a := range r.args {
-			add(a.bind)
-		}
+	return all
+}
+
+func (r *fsRule) bindings() []*binding { return r.path.bindings() }
+
+func (p pattern) bindings() (all []*binding) {
+	for _, s := range p {
+		all = append(all, s.bind)
 	}
 	return all
 }
@@ -145,7 +130,14 @@ func (p pattern) fill(b *binding, values pattern) pattern {
 	return out
 }
 
-func (r *netRule) fill(b *binding, v string, read func(string) (*url.URL, error)) bool {
+func (r *netRule) fill(b *binding, v string, c *Call) (rule, bool) {
+	filled := *r
+	ok := filled.put(b, v, c.URL)
+	return &filled, ok
+}
+
+// put is fill of a copy.
+func (r *netRule) put(b *binding, v string, read func(string) (*url.URL, error)) bool {
 	switch b.form {
 	case wholeURL:
 		return r.fillURL(v, read)
@@ -212,7 +204,14 @@ func markBound(p pattern) pattern {
 	return out
 }
 
-func (r *fsRule) fill(b *binding, v, home string) bool {
+func (r *fsRule) fill(b *binding, v string, c *Call) (rule, bool) {
+	filled := *r
+	ok := filled.put(b, v, c.Home)
+	return &filled, ok
+}
+
+// put is fill of a copy.
+func (r *fsRule) put(b *binding, v, home string) bool {
 	if b.form == oneStep {
 		r.path = r.path.fill(b, pattern{bound(v)})
 		r.folded = r.path.fold()

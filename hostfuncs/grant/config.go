@@ -11,39 +11,52 @@ const (
 	maxValue  = 32 << 10
 )
 
-// parseConfig reads the names and values of a config line.
-func parseConfig(n Node) (values, secrets map[string]string, err error) {
-	if n.Kind != Map {
-		return nil, nil, failf(n.Line, "config takes names and values: write config: {name: value}")
+func configForm() lineForm {
+	return lineForm{
+		family: Config, example: "config: {name: value}", structured: true,
+		parse: func(n Node) (rule, error) { return parseConfig(n) },
 	}
-	if len(n.Nodes) > maxValues {
-		return nil, nil, failf(n.Line, "more than %d config values", maxValues)
-	}
-	values, secrets = map[string]string{}, map[string]string{}
-	for _, m := range n.Nodes {
-		if err := checkValue(m); err != nil {
-			return nil, nil, err
-		}
-		_, twice := values[m.Key]
-		if _, secret := secrets[m.Key]; twice || secret {
-			return nil, nil, failf(m.Line, "%q is there twice", m.Key)
-		}
-		if m.Kind == Map {
-			secrets[m.Key] = m.Nodes[0].Value
-		} else {
-			values[m.Key] = m.Value
-		}
-	}
-	return values, secrets, nil
 }
 
-// configString returns the line in the form that parseConfig reads.
-func (g *Grant) configString() string {
+// configRule is the value of a config line.
+type configRule struct {
+	values  map[string]string
+	secrets map[string]string // of values that are secrets: the name of the secret
+}
+
+// parseConfig reads the names and values of a config line.
+func parseConfig(n Node) (*configRule, error) {
+	if n.Kind != Map {
+		return nil, failf(n.Line, "config takes names and values: write config: {name: value}")
+	}
+	if len(n.Nodes) > maxValues {
+		return nil, failf(n.Line, "more than %d config values", maxValues)
+	}
+	r := &configRule{map[string]string{}, map[string]string{}}
+	for _, m := range n.Nodes {
+		if err := checkValue(m); err != nil {
+			return nil, err
+		}
+		_, twice := r.values[m.Key]
+		if _, secret := r.secrets[m.Key]; twice || secret {
+			return nil, failf(m.Line, "%q is there twice", m.Key)
+		}
+		if m.Kind == Map {
+			r.secrets[m.Key] = m.Nodes[0].Value
+		} else {
+			r.values[m.Key] = m.Value
+		}
+	}
+	return r, nil
+}
+
+// value returns the line in the form that parseConfig reads.
+func (r *configRule) value() string {
 	parts := map[string]string{}
-	for key, value := range g.config {
+	for key, value := range r.values {
 		parts[key] = formatWord(value)
 	}
-	for key, name := range g.secrets {
+	for key, name := range r.secrets {
 		parts[key] = "{secret: " + formatWord(name) + "}"
 	}
 	return joinMap(parts)

@@ -2,9 +2,7 @@ package grant
 
 import (
 	"math"
-	"net/url"
 	"strconv"
-	"strings"
 )
 
 // Family is a kind of effect.
@@ -24,79 +22,20 @@ const (
 	SecretFamily Family = "secret" // values that the host puts into requests
 )
 
-// families returns the words that a line may begin with, in the order of error messages.
-func families() []Family {
-	return []Family{Config, Elicitation, FS, KV, Net, Roots, Sampling, SecretFamily, Tools}
-}
-
-// later reports whether the family is reserved but not enforced by this version.
-func later(f Family) bool {
-	switch f {
-	case "clock", "random", "ui", "links":
-		return true
-	}
-	return false
-}
-
-func available(f Family) bool {
-	for _, known := range families() {
-		if f == known && !later(f) {
-			return true
-		}
-	}
-	return false
-}
-
-// wordsOf lists the words that a line may begin with, for error messages.
-func wordsOf() string {
-	var words []string
-	for _, f := range families() {
-		if available(f) {
-			words = append(words, string(f))
-		}
-	}
-	return strings.Join(words, ", ") + " or deny"
-}
-
-// isHead reports whether a member names the family rather than an option.
-func isHead(key string) bool {
-	return key == "deny" || available(Family(key)) || later(Family(key))
-}
-
-// bare reports whether the family alone is a complete line.
-func bare(f Family) bool { return f == Elicitation || f == Roots || f == Sampling }
-
-// structured reports whether the value of the family may be a map or a list.
-func structured(f Family) bool { return f == Config || f == Elicitation || f == Sampling || f == Tools }
-
-func example(f Family) string {
-	switch f {
-	case Net:
-		return "net: GET https://api.example.com/v1/**"
-	case KV:
-		return "kv: 16MiB"
-	case Sampling:
-		return "sampling: {calls: 3, tokens: 4000}"
-	case Elicitation:
-		return "elicitation: {url: https://accounts.example.com/**}"
-	case Roots:
-		return "roots"
-	case Tools:
-		return "tools: [time-now, {forge-get: {owner: \"{args.owner}\"}}]"
-	case SecretFamily:
-		return "secret: API_TOKEN {to: https://api.example.com/**, as: \"Authorization: Bearer {secret}\"}"
-	case Config:
-		return "config: {name: value}"
-	}
-	return "fs: read ~/work/**"
-}
-
 // Defaults of a sampling line: enough for a summary, not for a conversation.
 const (
 	defaultCalls  = 5
 	defaultTokens = 8000
 	maxCount      = math.MaxInt32
 )
+
+func samplingForm() lineForm {
+	return lineForm{
+		family: Sampling, example: "sampling: {calls: 3, tokens: 4000}", bare: true, structured: true,
+		parse:   func(n Node) (rule, error) { return parseBudget(n) },
+		options: map[string]lineOption{"for": forOption()},
+	}
+}
 
 // budget is the value of a sampling line, for one call.
 type budget struct {
@@ -132,27 +71,52 @@ func parseCount(n Node) (int, error) {
 	return i, nil
 }
 
-func (b budget) String() string {
+func (b budget) limit(l *Limits, _ bool) {
+	l.Calls, l.Tokens = max(l.Calls, b.calls), max(l.Tokens, b.tokens)
+}
+
+func (b budget) bounded() bool { return false }
+
+func (b budget) value() string {
 	return joinMap(map[string]string{"calls": strconv.Itoa(b.calls), "tokens": strconv.Itoa(b.tokens)})
 }
 
-// parseElicitation reads an empty value, for forms, or {url: PATTERN}, for URLs.
-func parseElicitation(n Node) (*netRule, error) {
-	if n.Kind == Scalar && n.Value == "" {
-		return nil, nil
-	}
-	if n.Kind != Map || len(n.Nodes) != 1 || n.Nodes[0].Key != "url" || n.Nodes[0].Kind != Scalar {
-		return nil, failf(n.Line, "elicitation alone allows forms; for an address write such as %q", example(Elicitation))
-	}
-	r, err := parseNet("GET "+n.Nodes[0].Value, n.Line)
-	return &r, err
+func rootsForm() lineForm {
+	f := lineForm{family: Roots, example: "roots", bare: true, options: map[string]lineOption{"for": forOption()}}
+	f.parse = func(n Node) (rule, error) { return rootsRule{}, f.oneText(n) }
+	return f
 }
 
-// address returns the pattern of a rule without its methods.
-func (r *netRule) address() string {
-	_, address, _ := strings.Cut(r.String(), " ")
-	return address
+// rootsRule is the empty value of a roots line.
+type rootsRule struct{}
+
+func (rootsRule) value() string { return "" }
+
+func kvForm() lineForm {
+	f := lineForm{family: KV, example: "kv: 16MiB", options: map[string]lineOption{"for": forOption()}}
+	f.parse = func(n Node) (rule, error) {
+		if err := f.oneText(n); err != nil {
+			return nil, err
+		}
+		size, err := ParseSize(n.Value)
+		if err != nil {
+			return nil, failf(n.Line, "kv takes a size, such as 16MiB")
+		}
+		return storeRule{size}, nil
+	}
+	return f
 }
+
+// storeRule is the value of a kv line.
+type storeRule struct {
+	size int64 // in bytes
+}
+
+func (r storeRule) value() string { return FormatSize(r.size) }
+
+func (r storeRule) limit(l *Limits, _ bool) { l.Size = max(l.Size, r.size) }
+
+func (r storeRule) bounded() bool { return false }
 
 // Sampling decides on requests to the client's model. Calls and Tokens of the decision are the total limits of one
 // call.
@@ -163,42 +127,6 @@ func (s *Set) Roots() Decision { return s.given(Roots) }
 
 // KV decides on the key-value store of the plugin. Size of the decision is its limit in bytes.
 func (s *Set) KV() Decision { return s.given(KV) }
-
-// Elicit decides on a request to the client's user: by a form or, if u is not nil, to open that URL, which must come
-// from urlnorm.URL.
-func (s *Set) Elicit(u *url.URL) Decision {
-	d := s.decide(Elicitation, func(g *Grant) bool {
-		if u == nil || g.url == nil {
-			return u == nil && g.url == nil
-		}
-		return g.url.covers("GET", u)
-	})
-	if d.Grant != nil || d.Beyond {
-		return d
-	}
-	d.Suggest = string(Elicitation)
-	if u != nil {
-		d.Suggest = suggestElicit(u)
-	}
-	return d
-}
-
-func suggestElicit(u *url.URL) string {
-	r := ruleFor("GET", u)
-	return Quote(Grant{Family: Elicitation, url: &r}.String())
-}
-
-// SuggestPrivatePage returns the narrowest line for one URL of a private network that a user is asked to open; empty
-// if no line would allow it.
-func (s *Set) SuggestPrivatePage(u *url.URL) string {
-	r := ruleFor("GET", u)
-	r.private = true
-	g := Grant{Family: Elicitation, url: &r}
-	if d := s.With(g).Elicit(u); !d.Allowed || !d.Private {
-		return ""
-	}
-	return Quote(g.String())
-}
 
 // given decides on a family with lines that only state limits.
 func (s *Set) given(f Family) Decision {

@@ -17,7 +17,7 @@ func (s *Set) Folder(name string, p Places) Decision {
 // paves reports whether the target is a folder above the pattern of a line to write, by literal names or values of the
 // call. A value cannot stand for a name that must be literal.
 func (t *target) paves(g *Grant) bool {
-	if g.Deny || g.Ask || g.fs.op != Write || !t.within(g) {
+	if g.Deny || g.Ask || g.fs().op != Write || !t.within(g) {
 		return false
 	}
 	pattern, s, ok := t.subject(g)

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,26 @@ func (o Op) String() string {
 	return "read"
 }
 
+func fsForm() lineForm {
+	f := lineForm{family: FS, example: "fs: read ~/work/**", deniable: true}
+	f.options = map[string]lineOption{
+		"ask":    askOption(),
+		"files":  option((*fsRule).readFiles, (*fsRule).writeFiles),
+		"for":    forOption(),
+		"mode":   option((*fsRule).readMode, (*fsRule).writeMode),
+		"quota":  sizeOption(func(r *fsRule) *int64 { return &r.quota }),
+		"within": option((*fsRule).readWithin, (*fsRule).writeWithin),
+	}
+	f.parse = func(n Node) (rule, error) {
+		if err := f.oneText(n); err != nil {
+			return nil, err
+		}
+		r, err := parseFS(n.Value, n.Line)
+		return &r, err
+	}
+	return f
+}
+
 // fsRule is the value of an fs line.
 type fsRule struct {
 	op     Op
@@ -33,6 +54,27 @@ type fsRule struct {
 	direct bool     // written in place
 	quota  int64    // maximum bytes that one call may write; 0 is no limit
 	files  int      // maximum number of files; 0 is no limit
+}
+
+func (r *fsRule) value() string { return r.String() }
+
+func (r *fsRule) limit(l *Limits, first bool) {
+	if first {
+		l.Direct, l.Quota, l.Files = r.direct, r.quota, r.files
+	}
+}
+
+func (r *fsRule) bounded() bool { return r.quota > 0 || r.files > 0 }
+
+// check finds options that do not fit the path.
+func (r *fsRule) check(line int) error {
+	switch {
+	case r.base == roots && len(r.within) == 0:
+		return failf(line, "{roots} come from the client: write within: [~/work], the folders that they are cut to")
+	case r.base != roots && len(r.within) > 0:
+		return failf(line, "within is for a line with {roots}: remove it")
+	}
+	return nil
 }
 
 // base is a folder that is not known when the line is parsed.
@@ -210,4 +252,47 @@ func (r *fsRule) String() string {
 
 func (s segment) isDrive() bool {
 	return !s.any && s.bind == nil && s.glob.literal() && len(s.glob[0]) == 2 && isDrive(s.glob[0]+"/")
+}
+
+func (r *fsRule) readWithin(n Node) error {
+	return placeTexts(n, func(e Node) error {
+		w, err := parseFS("read "+e.Value+"/**", e.Line)
+		r.within = append(r.within, w)
+		return err
+	})
+}
+
+func (r *fsRule) writeWithin() string {
+	var words []string
+	for _, w := range r.within {
+		words = append(words, strings.TrimSuffix(strings.TrimPrefix(w.String(), "read "), "/**"))
+	}
+	return listed(words)
+}
+
+func (r *fsRule) readMode(n Node) error {
+	if n.Kind != Scalar || n.Value != "direct" || r.op != Write {
+		return failf(n.Line, `mode is "direct", of a line that allows to write`)
+	}
+	r.direct = true
+	return nil
+}
+
+func (r *fsRule) writeMode() string {
+	if r.direct {
+		return "direct"
+	}
+	return ""
+}
+
+func (r *fsRule) readFiles(n Node) (err error) {
+	r.files, err = parseCount(n)
+	return err
+}
+
+func (r *fsRule) writeFiles() string {
+	if r.files == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.files)
 }

@@ -22,16 +22,7 @@ type Grant struct {
 
 	applies map[Entry]bool // entries that the line applies to, set by Fit; nil is all
 
-	net    netRule
-	fs     fsRule
-	config map[string]string
-	tools  []toolRule
-	secret Secret
-	// secrets are the config values that are secrets: the secret by config name.
-	secrets map[string]string
-	url     *netRule // of elicitation; nil is forms
-	budget  budget   // of sampling
-	size    int64    // of kv, in bytes
+	rule rule
 }
 
 // String returns the grant in canonical form, which ParseLine reads.
@@ -41,38 +32,15 @@ func (g Grant) String() string {
 		b.WriteString("deny: ")
 	}
 	b.WriteString(string(g.Family))
-	if value := g.value(); value != "" {
-		b.WriteString(": " + value)
+	if g.rule != nil {
+		if value := g.rule.value(); value != "" {
+			b.WriteString(": " + value)
+		}
 	}
 	if o := g.written(); len(o) > 0 {
 		b.WriteString(" " + joinMap(o))
 	}
 	return b.String()
-}
-
-// value returns the text after the family.
-func (g *Grant) value() string {
-	switch g.Family {
-	case Net:
-		return g.net.String()
-	case FS:
-		return g.fs.String()
-	case Config:
-		return g.configString()
-	case SecretFamily:
-		return g.secret.Name
-	case Tools:
-		return g.toolsString()
-	case Sampling:
-		return g.budget.String()
-	case KV:
-		return FormatSize(g.size)
-	case Elicitation:
-		if g.url != nil {
-			return formatMap(map[string]string{"url": g.url.address()})
-		}
-	}
-	return ""
 }
 
 // Open describes the parts of a request that a line leaves unrestricted, as a phrase to follow "with"; empty if there
@@ -81,8 +49,8 @@ func (g Grant) Open() string {
 	switch {
 	case g.Family != Net || g.Deny:
 		return ""
-	case g.net.body > 0:
-		return "any headers and any body of at most " + FormatSize(g.net.body)
+	case g.net().body > 0:
+		return "any headers and any body of at most " + FormatSize(g.net().body)
 	}
 	return "any headers and any body"
 }
@@ -117,7 +85,9 @@ func (s *Set) From(file string) *Set {
 func (s *Set) Config() map[string]string {
 	values := map[string]string{}
 	for _, g := range s.all() {
-		maps.Copy(values, g.config)
+		if r, ok := g.rule.(*configRule); ok {
+			maps.Copy(values, r.values)
+		}
 	}
 	return values
 }
@@ -137,8 +107,19 @@ func (s *Set) Same(o *Set) bool {
 }
 
 func (g Grant) same(o Grant) bool {
-	g.Line, o.Line, g.secret.Line, o.secret.Line = 0, 0, 0, 0
+	g.Line, o.Line = 0, 0
+	g.rule, o.rule = unplaced(g.rule), unplaced(o.rule)
 	return reflect.DeepEqual(g, o)
+}
+
+// unplaced returns a rule without its position in a file.
+func unplaced(r rule) rule {
+	if s, ok := r.(*Secret); ok {
+		bare := *s
+		bare.Line = 0
+		return &bare
+	}
+	return r
 }
 
 func (s *Set) all() []Grant {
@@ -178,6 +159,11 @@ type Decision struct {
 	// Turned means, for net, that a line with any query would cover the address, if its query had no key by which
 	// frameworks override the method.
 	Turned bool
+	Limits
+}
+
+// Limits are the limits of the lines that allow an effect.
+type Limits struct {
 	// Body is, for net, the maximum size of a request body in bytes; 0 is no limit.
 	Body int64
 	// Idempotent means, for net, that a request with unknown outcome may be sent again.
@@ -218,20 +204,17 @@ func (d *Decision) add(g *Grant) {
 		}
 		return
 	}
-	if !d.Allowed {
-		d.Allowed, d.Ask, d.Grant, d.Body = true, false, g, g.net.body
-		d.Direct, d.Quota, d.Files = g.fs.direct, g.fs.quota, g.fs.files
+	first := !d.Allowed
+	if first {
+		d.Allowed, d.Ask, d.Grant = true, false, g
 	}
-	rule := g.rule()
-	if rule.named() && !d.Named {
-		d.Grant = g // it decides where an address must be named
+	if address := g.address(); address.named() {
+		if !d.Named {
+			d.Grant = g // it decides where an address must be named
+		}
+		d.Named, d.Private = true, d.Private || address.private
 	}
-	d.Calls, d.Tokens, d.Size = max(d.Calls, g.budget.calls), max(d.Tokens, g.budget.tokens), max(d.Size, g.size)
-	d.Named, d.Idempotent = d.Named || rule.named(), d.Idempotent || g.net.idempotent
-	d.Private = d.Private || rule.named() && rule.private
-	if g.net.body == 0 || d.Body == 0 {
-		d.Body = 0
-		return
+	if r, ok := g.rule.(limited); ok {
+		r.limit(&d.Limits, first)
 	}
-	d.Body = max(d.Body, g.net.body)
 }

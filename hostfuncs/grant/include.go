@@ -21,9 +21,9 @@ func (s *Set) Includes(g Grant) bool {
 	case g.Deny || g.Ask || len(g.For) > 0 || len(g.written()) > 0:
 		return false
 	case g.Family == FS:
-		return wide.includesPath(&g.fs)
+		return wide.includesPath(g.fs())
 	case g.Family == Net:
-		return wide.includesRequest(&g.net)
+		return wide.includesRequest(g.net())
 	}
 	return false
 }
@@ -49,7 +49,7 @@ func (s *Set) includesRequest(r *netRule) bool {
 		return false
 	}
 	d := s.Net(r.methods[0], u)
-	if d.Grant != nil && d.Grant.net.limited && !r.limited { // r allows any query
+	if d.Grant != nil && d.Grant.net().limited && !r.limited { // r allows any query
 		return false
 	}
 	return d.Allowed && d.Body == 0 && (d.Named || !inside(u.Hostname()))

@@ -19,7 +19,8 @@ func parseLine(text string, line int) (Grant, error) {
 		return Grant{}, err
 	}
 	key, value, found := strings.Cut(text, ":")
-	if word, rest := cutBare(text); bare(Family(word)) {
+	word, rest := cutBare(text)
+	if form, _ := formOf(Family(word)); form.bare {
 		key, value, found = word, rest, true
 	}
 	key = strings.TrimSpace(key)
@@ -69,7 +70,8 @@ func unprintable(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 // parseTail reads the options at the end of the line. The value of some families is itself a map or list.
 func parseTail(head Node) (Grant, error) {
 	start := 0
-	if first := head.Value; !structured(Family(head.Key)) || !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "[") {
+	form, _ := formOf(Family(head.Key))
+	if first := head.Value; !form.structured || !strings.HasPrefix(first, "{") && !strings.HasPrefix(first, "[") {
 		if start = tailAt(head.Value); start < 0 {
 			return parseHead(head, nil)
 		}

@@ -41,14 +41,14 @@ func (s *Set) beneath(t *target) *Grant {
 
 // over reports whether a line may allow a path below the target.
 func (t *target) over(g *Grant) bool {
-	if g.fs.base == roots {
-		return slices.ContainsFunc(g.fs.within, func(r fsRule) bool { return t.over(&Grant{Family: FS, fs: r}) })
+	if r := g.fs(); r.base == roots {
+		return slices.ContainsFunc(r.within, func(r fsRule) bool { return t.over(&Grant{Family: FS, rule: &r}) })
 	}
 	pattern, subject, ok := t.subject(g)
 	if ok {
 		return pattern.beneath(subject)
 	}
-	return g.fs.home && g.fs.base == "" && t.aboveHome()
+	return g.fs().home && g.fs().base == "" && t.aboveHome()
 }
 
 // suggestNames returns the line that shows the entries of a folder, empty if there is none.
@@ -58,6 +58,7 @@ func (p Places) suggestNames(name string) string {
 	if err != nil || len(steps(name)) == 0 {
 		return ""
 	}
-	g.fs.path = append(g.fs.path, segment{glob: glob{"", ""}})
-	return Quote(Grant{Family: FS, fs: g.fs}.String())
+	r := *g.fs()
+	r.path = append(r.path, segment{glob: glob{"", ""}})
+	return Quote(Grant{Family: FS, rule: &r}.String())
 }

@@ -8,6 +8,27 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
+func netForm() lineForm {
+	f := lineForm{family: Net, example: "net: GET https://api.example.com/v1/**", deniable: true}
+	f.options = map[string]lineOption{
+		"ask":        askOption(),
+		"body":       sizeOption(func(r *netRule) *int64 { return &r.body }),
+		"for":        forOption(),
+		"idempotent": flagOption(": whether a request with an unknown outcome may be sent again", func(r *netRule) *bool { return &r.idempotent }),
+		"private":    privateOption(),
+		"redirects":  option((*netRule).readRedirects, (*netRule).writeRedirects),
+		"within":     option((*netRule).readWithin, (*netRule).writeWithin),
+	}
+	f.parse = func(n Node) (rule, error) {
+		if err := f.oneText(n); err != nil {
+			return nil, err
+		}
+		r, err := parseNet(n.Value, n.Line)
+		return &r, err
+	}
+	return f
+}
+
 // netRule is the value of a net line.
 type netRule struct {
 	methods []string // sorted
@@ -39,19 +60,45 @@ type param struct {
 }
 
 // named reports whether the line contains its host literally.
-func (r *netRule) named() bool { return len(r.host) > 0 && r.host.spelled() }
+func (r *netRule) named() bool { return r != nil && len(r.host) > 0 && r.host.spelled() }
 
 // namesHost reports whether the line, or one of the patterns in within, contains a host literally.
 func (r *netRule) namesHost() bool {
 	return r.named() || r.url != nil && slices.ContainsFunc(r.within, func(w netRule) bool { return w.named() })
 }
 
-// rule returns the rule for addresses, of requests or of URLs that a user opens.
-func (g *Grant) rule() *netRule {
-	if g.url != nil {
-		return g.url
+func (r *netRule) value() string { return r.String() }
+
+func (r *netRule) limit(l *Limits, first bool) {
+	l.Idempotent = l.Idempotent || r.idempotent
+	switch {
+	case first:
+		l.Body = r.body
+	case r.body == 0 || l.Body == 0:
+		l.Body = 0
+	default:
+		l.Body = max(l.Body, r.body)
 	}
-	return &g.net
+}
+
+func (r *netRule) bounded() bool { return r.body > 0 }
+
+// check finds options that do not fit the address.
+func (r *netRule) check(line int) error {
+	if err := r.checkPrivate(line); err != nil {
+		return err
+	}
+	if r.url == nil && (len(r.within) > 0 || r.public) {
+		return failf(line, "within and redirects are for a line with {args.NAME:url}: remove them")
+	}
+	return nil
+}
+
+func (r *netRule) checkPrivate(line int) error {
+	if r != nil && r.private && !r.namesHost() {
+		return failf(line, "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}")
+	}
+	return nil
 }
 
 // maxSegments is the maximum number of segments of a pattern, since the cost of each comparison grows with it.
@@ -246,6 +293,12 @@ func decodeForm(s string) string {
 	return urlnorm.Decode(urlnorm.Query(strings.ReplaceAll(s, "+", "%20")))
 }
 
+// address returns the pattern of a rule without its methods.
+func (r *netRule) address() string {
+	_, address, _ := strings.Cut(r.String(), " ")
+	return address
+}
+
 // String returns the rule in the form that parseNet reads.
 func (r *netRule) String() string {
 	var b strings.Builder
@@ -313,4 +366,35 @@ func (s segment) format(escape func(string) string) string {
 func escapeSegment(s string) string {
 	s = strings.ReplaceAll(s, "%", "%25")
 	return strings.NewReplacer("*", "%2A", "/", "%2F").Replace(urlnorm.Path(s))
+}
+
+func (r *netRule) readWithin(n Node) error {
+	return placeTexts(n, func(e Node) error {
+		w, err := parseNet("GET "+e.Value, e.Line)
+		r.within = append(r.within, w)
+		return err
+	})
+}
+
+func (r *netRule) writeWithin() string {
+	var words []string
+	for _, w := range r.within {
+		words = append(words, w.address())
+	}
+	return listed(words)
+}
+
+func (r *netRule) readRedirects(n Node) error {
+	if n.Kind != Scalar || n.Value != "public" {
+		return failf(n.Line, `redirects is "public": anywhere in the public web; without it they stay at the host`)
+	}
+	r.public = true
+	return nil
+}
+
+func (r *netRule) writeRedirects() string {
+	if r.public {
+		return "public"
+	}
+	return ""
 }

@@ -14,9 +14,9 @@ import (
 // as one that it names.
 func (g *Grant) coversNet(method string, u *url.URL) bool {
 	if g.Deny {
-		return g.net.denies(method, u)
+		return g.net().denies(method, u)
 	}
-	return g.net.covers(method, u)
+	return g.net().covers(method, u)
 }
 
 // covers reports whether the line covers this request. u is canonical.
@@ -90,7 +90,7 @@ func (p *param) may(be urlnorm.Param) bool {
 
 // misread records how servers may read an address that a deny line covers only in a different reading.
 func (d *Decision) misread(method string, u *url.URL) {
-	if d.Grant == nil || !d.Grant.Deny || d.Grant.net.covers(method, u) {
+	if d.Grant == nil || !d.Grant.Deny || d.Grant.net().covers(method, u) {
 		return
 	}
 	d.Misread = "as servers may read it"
@@ -214,13 +214,13 @@ func near(host string) bool {
 func (s *Set) wild(method string, u *url.URL) (wild bool) {
 	port, _ := urlnorm.Port(u.Scheme, u.Port(), false)
 	for _, g := range s.all() {
-		if g.Family != Net || g.Deny || !g.net.coversHost(u.Hostname()) {
+		if g.Family != Net || g.Deny || !g.net().coversHost(u.Hostname()) {
 			continue
 		}
-		if g.net.named() && g.net.scheme == u.Scheme && g.net.port == port {
+		if r := g.net(); r.named() && r.scheme == u.Scheme && r.port == port {
 			return false
 		}
-		wild = wild || !g.net.named() && slices.Contains(g.net.methods, method)
+		wild = wild || !g.net().named() && slices.Contains(g.net().methods, method)
 	}
 	return wild
 }
@@ -230,7 +230,7 @@ func (s *Set) turned(method string, u *url.URL) bool {
 	bare := *u
 	bare.RawQuery = ""
 	return u.RawQuery != "" && slices.ContainsFunc(s.all(), func(g Grant) bool {
-		return g.Family == Net && !g.Deny && !g.net.limited && g.net.covers(method, &bare)
+		return g.Family == Net && !g.Deny && !g.net().limited && g.net().covers(method, &bare)
 	})
 }
 
@@ -239,7 +239,7 @@ func (s *Set) turned(method string, u *url.URL) bool {
 func (s *Set) SuggestPrivate(method string, u *url.URL) string {
 	rule := ruleFor(method, u)
 	rule.private = true
-	g := Grant{Family: Net, net: rule}
+	g := Grant{Family: Net, rule: &rule}
 	if d := s.With(g).Net(method, u); !d.Allowed || !d.Private {
 		return ""
 	}
@@ -248,9 +248,10 @@ func (s *Set) SuggestPrivate(method string, u *url.URL) string {
 
 // suggestNet returns the line for this one address, empty if none would allow it.
 func suggestNet(method string, u *url.URL) string {
-	line := Quote(Grant{Family: Net, net: ruleFor(method, u)}.String())
+	rule := ruleFor(method, u)
+	line := Quote(Grant{Family: Net, rule: &rule}.String())
 	g, err := ParseLine(line)
-	if err != nil || !g.net.covers(method, u) {
+	if err != nil || !g.net().covers(method, u) {
 		return ""
 	}
 	return line

@@ -1,9 +1,5 @@
 package grant
 
-import (
-	"slices"
-)
-
 // maxGrants is the maximum number of lines of one plugin, since each effect is compared with all of them.
 const maxGrants = 1000
 
@@ -93,50 +89,21 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 	if head.Key == "deny" {
 		return parseDeny(head, options)
 	}
-	if !slices.Contains(families(), g.Family) {
+	form, ok := formOf(g.Family)
+	if !ok {
 		return g, notYet(g)
 	}
-	if err := g.parseValue(head); err != nil {
+	var err error
+	if g.rule, err = form.parse(head); err != nil {
 		return g, err
 	}
 	if err := g.parseOptions(options); err != nil {
 		return g, err
 	}
-	return g, g.check()
-}
-
-// parseValue reads the value of the family.
-func (g *Grant) parseValue(n Node) (err error) {
-	switch g.Family {
-	case Config:
-		g.config, g.secrets, err = parseConfig(n)
-		return err
-	case Sampling:
-		g.budget, err = parseBudget(n)
-		return err
-	case Tools:
-		g.tools, err = parseTools(n)
-		return err
-	case Elicitation:
-		g.url, err = parseElicitation(n)
-		return err
+	if r, ok := g.rule.(checked); ok {
+		err = r.check(g.Line)
 	}
-	if n.Kind != Scalar || n.Value == "" != bare(g.Family) {
-		return failf(n.Line, "%q takes one line of text, such as %q", n.Key, example(g.Family))
-	}
-	switch g.Family {
-	case Net:
-		g.net, err = parseNet(n.Value, n.Line)
-	case FS:
-		g.fs, err = parseFS(n.Value, n.Line)
-	case SecretFamily:
-		g.secret, err = parseSecret(n)
-	case KV:
-		if g.size, err = ParseSize(n.Value); err != nil {
-			err = failf(n.Line, "kv takes a size, such as 16MiB")
-		}
-	}
-	return err
+	return g, err
 }
 
 // parseDeny reads a line of text, or a map of the family alone.
@@ -154,13 +121,18 @@ func parseDeny(n Node, options map[string]Node) (Grant, error) {
 		return g, failf(n.Line, "deny is there twice")
 	case g.Family == Config:
 		return g, failf(n.Line, "config cannot be denied: remove the value")
-	case g.Family != Net && g.Family != FS && g.Family != Tools:
+	case !g.deniable():
 		return g, failf(n.Line, "%s cannot be denied: remove the line that grants it", g.Family)
-	case len(g.bindings()) > 0 || g.fs.base == roots:
+	case len(g.bindings()) > 0 || g.fs() != nil && g.fs().base == roots:
 		return g, failf(n.Line, "a deny line holds for every call: write the value itself in place of braces")
 	case len(g.written()) > 0:
 		return g, failf(n.Line, "a deny line takes no options: remove them")
 	}
 	g.Deny = true
 	return g, nil
+}
+
+func (g *Grant) deniable() bool {
+	form, _ := formOf(g.Family)
+	return form.deniable
 }

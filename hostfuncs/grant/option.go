@@ -2,38 +2,63 @@ package grant
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// option is a named option of a line.
-type option struct {
-	families []Family
-	read     func(*Grant, Node) error
-	write    func(*Grant) string // empty if the option is not set
+// lineOption is a named option of the lines of a family.
+type lineOption struct {
+	read  func(*Grant, Node) error
+	write func(*Grant) string // empty if the option is not set
 }
 
-// options returns all options by name. Those of unsupported families are not included.
-func options() map[string]option {
-	return map[string]option{
-		"ask":  {[]Family{Net, FS}, (*Grant).readAsk, (*Grant).writeAsk},
-		"body": {[]Family{Net}, sizeOption(func(g *Grant) *int64 { return &g.net.body }), writeSize(func(g *Grant) int64 { return g.net.body })},
-		"quota": {[]Family{FS}, sizeOption(func(g *Grant) *int64 { return &g.fs.quota }),
-			writeSize(func(g *Grant) int64 { return g.fs.quota })},
-		"files":      {[]Family{FS}, (*Grant).readFiles, (*Grant).writeFiles},
-		"any":        {[]Family{Tools}, (*Grant).readAny, (*Grant).writeAny},
-		"to":         {[]Family{SecretFamily}, (*Grant).readTo, (*Grant).writeTo},
-		"as":         {[]Family{SecretFamily}, (*Grant).readAs, (*Grant).writeAs},
-		"from":       {[]Family{SecretFamily}, (*Grant).readFrom, (*Grant).writeFrom},
-		"reveal":     {[]Family{SecretFamily}, (*Grant).readReveal, (*Grant).writeReveal},
-		"for":        {[]Family{Net, FS, KV, Sampling, Elicitation, Roots, SecretFamily, Tools}, (*Grant).readFor, func(g *Grant) string { return listed(g.For) }},
-		"within":     {[]Family{Net, FS}, (*Grant).readWithin, (*Grant).writeWithin},
-		"redirects":  {[]Family{Net}, (*Grant).readRedirects, (*Grant).writeRedirects},
-		"idempotent": {[]Family{Net}, (*Grant).readIdempotent, (*Grant).writeIdempotent},
-		"private":    {[]Family{Net, Elicitation}, (*Grant).readPrivate, (*Grant).writePrivate},
-		"mode":       {[]Family{FS}, (*Grant).readMode, (*Grant).writeMode},
+// option returns an option that is a part of the rule of a line.
+func option[R rule](read func(R, Node) error, write func(R) string) lineOption {
+	return lineOption{
+		read:  func(g *Grant, n Node) error { return read(g.rule.(R), n) },
+		write: func(g *Grant) string { return write(g.rule.(R)) },
 	}
 }
+
+// flagOption returns an option that is true or false. meaning is appended to the error.
+func flagOption[R rule](meaning string, at func(R) *bool) lineOption {
+	return option(func(r R, n Node) error {
+		if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
+			return failf(n.Line, "%s is true or false%s", n.Key, meaning)
+		}
+		*at(r) = n.Value == "true"
+		return nil
+	}, func(r R) string {
+		if *at(r) {
+			return "true"
+		}
+		return ""
+	})
+}
+
+// sizeOption returns an option that is a size in bytes, 0 if not set.
+func sizeOption[R rule](at func(R) *int64) lineOption {
+	return option(func(r R, n Node) error {
+		size, err := ParseSize(n.Value)
+		if n.Kind != Scalar || err != nil {
+			return failf(n.Line, "%s is a size, such as 64KiB", n.Key)
+		}
+		*at(r) = size
+		return nil
+	}, func(r R) string {
+		if *at(r) == 0 {
+			return ""
+		}
+		return FormatSize(*at(r))
+	})
+}
+
+func forOption() lineOption {
+	return lineOption{(*Grant).readFor, func(g *Grant) string { return listed(g.For) }}
+}
+
+func askOption() lineOption { return lineOption{(*Grant).readAsk, (*Grant).writeAsk} }
+
+func privateOption() lineOption { return lineOption{(*Grant).readPrivate, (*Grant).writePrivate} }
 
 // laterOption reports whether an option is reserved but not enforced by this version.
 func laterOption(f Family, key string) bool {
@@ -47,14 +72,14 @@ func laterOption(f Family, key string) bool {
 }
 
 func (g *Grant) parseOptions(nodes map[string]Node) error {
-	known := options()
+	form, _ := formOf(g.Family)
 	for _, key := range sortedKeys(nodes) {
 		n := nodes[key]
-		o, found := known[key]
+		o, found := form.options[key]
 		switch {
 		case !found && laterOption(g.Family, key):
 			return failf(n.Line, "option %q of %s is not available in this version: remove it", key, g.Family)
-		case !found || !slices.Contains(o.families, g.Family):
+		case !found:
 			return failf(n.Line, "unknown option %q of %s: write one of %s", key, g.Family, optionsOf(g.Family))
 		}
 		n.Key = key
@@ -68,9 +93,9 @@ func (g *Grant) parseOptions(nodes map[string]Node) error {
 // optionsOf lists the options of a family.
 func optionsOf(f Family) string {
 	var names []string
-	known := options()
-	for _, key := range sortedKeys(known) {
-		if slices.Contains(known[key].families, f) && !laterOption(f, key) {
+	form, _ := formOf(f)
+	for _, key := range sortedKeys(form.options) {
+		if !laterOption(f, key) {
 			names = append(names, key)
 		}
 	}
@@ -80,21 +105,18 @@ func optionsOf(f Family) string {
 	return strings.Join(names, ", ")
 }
 
-// check finds options that do not fit the value of the line.
-func (g *Grant) check() error {
-	switch {
-	case g.Family == SecretFamily:
-		return g.checkSecret()
-	case g.Family == FS && g.fs.base == roots && len(g.fs.within) == 0:
-		return failf(g.Line, "{roots} come from the client: write within: [~/work], the folders that they are cut to")
-	case g.Family == FS && g.fs.base != roots && len(g.fs.within) > 0:
-		return failf(g.Line, "within is for a line with {roots}: remove it")
-	case g.rule().private && !g.rule().namesHost():
-		return failf(g.Line, "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}")
-	case g.Family == Net && g.net.url == nil && (len(g.net.within) > 0 || g.net.public):
-		return failf(g.Line, "within and redirects are for a line with {args.NAME:url}: remove them")
+// placeTexts reads the patterns of within, which contain no braces.
+func placeTexts(n Node, read func(Node) error) error {
+	nodes, err := texts(n)
+	for _, e := range nodes {
+		if err == nil {
+			err = read(e)
+		}
 	}
-	return nil
+	if err == nil && slices.ContainsFunc(nodes, func(e Node) bool { return strings.Contains(e.Value, "{") }) {
+		return failf(n.Line, "within holds no braces: write the places themselves")
+	}
+	return err
 }
 
 // texts reads a list of texts, or a single one.
@@ -128,80 +150,16 @@ func (g *Grant) readFor(n Node) error {
 	return err
 }
 
-func (g *Grant) readWithin(n Node) error {
-	nodes, err := texts(n)
-	for _, e := range nodes {
-		if err == nil && g.Family == Net {
-			var r netRule
-			r, err = parseNet("GET "+e.Value, e.Line)
-			g.net.within = append(g.net.within, r)
-		} else if err == nil {
-			var r fsRule
-			r, err = parseFS("read "+e.Value+"/**", e.Line)
-			g.fs.within = append(g.fs.within, r)
-		}
-	}
-	if err == nil && slices.ContainsFunc(nodes, func(e Node) bool { return strings.Contains(e.Value, "{") }) {
-		return failf(n.Line, "within holds no braces: write the places themselves")
-	}
-	return err
-}
-
-func (g *Grant) writeWithin() string {
-	var words []string
-	for _, r := range g.net.within {
-		words = append(words, r.address())
-	}
-	for _, r := range g.fs.within {
-		words = append(words, strings.TrimSuffix(strings.TrimPrefix(r.String(), "read "), "/**"))
-	}
-	return listed(words)
-}
-
-func (g *Grant) readRedirects(n Node) error {
-	if n.Kind != Scalar || n.Value != "public" {
-		return failf(n.Line, `redirects is "public": anywhere in the public web; without it they stay at the host`)
-	}
-	g.net.public = true
-	return nil
-}
-
-func (g *Grant) writeRedirects() string {
-	if g.net.public {
-		return "public"
-	}
-	return ""
-}
-
 // written returns the options of the line in their notation.
 func (g *Grant) written() map[string]string {
 	out := map[string]string{}
-	for key, o := range options() {
+	form, _ := formOf(g.Family)
+	for key, o := range form.options {
 		if text := o.write(g); text != "" {
 			out[key] = text
 		}
 	}
 	return out
-}
-
-func sizeOption(at func(*Grant) *int64) func(*Grant, Node) error {
-	return func(g *Grant, n Node) error {
-		size, err := ParseSize(n.Value)
-		if n.Kind != Scalar || err != nil {
-			return failf(n.Line, "%s is a size, such as 64KiB", n.Key)
-		}
-		*at(g) = size
-		return nil
-	}
-}
-
-func writeSize(of func(*Grant) int64) func(*Grant) string {
-	return func(g *Grant) string {
-		if of(g) == 0 {
-			return ""
-		}
-		return FormatSize(of(g))
-	}
 }
 
 func (g *Grant) readAsk(n Node) error {
@@ -228,62 +186,21 @@ func (g *Grant) writeAsk() string {
 	return ""
 }
 
-func (g *Grant) readMode(n Node) error {
-	if n.Kind != Scalar || n.Value != "direct" || g.fs.op != Write {
-		return failf(n.Line, `mode is "direct", of a line that allows to write`)
-	}
-	g.fs.direct = true
-	return nil
-}
-
-func (g *Grant) readIdempotent(n Node) error {
-	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
-		return failf(n.Line, "idempotent is true or false: whether a request with an unknown outcome may be sent again")
-	}
-	g.net.idempotent = n.Value == "true"
-	return nil
-}
-
 func (g *Grant) readPrivate(n Node) error {
 	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
 		return failf(n.Line, "private is true or false: whether the host may be in a private network")
 	}
-	if g.Family == Elicitation && g.url == nil {
+	address := g.address()
+	if address == nil {
 		return failf(n.Line, "private is for addresses, and this line allows forms: remove it")
 	}
-	g.rule().private = n.Value == "true"
+	address.private = n.Value == "true"
 	return nil
 }
 
 func (g *Grant) writePrivate() string {
-	if g.rule().private {
+	if address := g.address(); address != nil && address.private {
 		return "true"
 	}
 	return ""
-}
-
-func (g *Grant) writeIdempotent() string {
-	if g.net.idempotent {
-		return "true"
-	}
-	return ""
-}
-
-func (g *Grant) writeMode() string {
-	if g.fs.direct {
-		return "direct"
-	}
-	return ""
-}
-
-func (g *Grant) readFiles(n Node) (err error) {
-	g.fs.files, err = parseCount(n)
-	return err
-}
-
-func (g *Grant) writeFiles() string {
-	if g.fs.files == 0 {
-		return ""
-	}
-	return strconv.Itoa(g.fs.files)
 }

@@ -82,7 +82,8 @@ func (p Places) target(op Op, name string) target {
 
 // subject returns the pattern of a line, and the part of the path to compare with it.
 func (t *target) subject(g *Grant) (pattern, subject, bool) {
-	r, s, home, p := &g.fs, t.plain, t.home, g.fs.path
+	r, s, home := g.fs(), t.plain, t.home
+	p := r.path
 	if r.base != "" {
 		return nil, subject{}, false
 	}
@@ -107,11 +108,11 @@ func (t *target) subject(g *Grant) (pattern, subject, bool) {
 }
 
 func (t *target) covered(g *Grant) bool {
-	if g.Deny && t.op == Read && g.fs.op == Write || !g.Deny && t.op == Write && g.fs.op == Read {
+	if g.Deny && t.op == Read && g.fs().op == Write || !g.Deny && t.op == Write && g.fs().op == Read {
 		return false
 	}
 	p, s, ok := t.subject(g)
-	if ok && g.Deny && g.fs.op == Read { // a folder that must not be read is closed
+	if ok && g.Deny && g.fs().op == Read { // a folder that must not be read is closed
 		return p.matchAbove(s)
 	}
 	return ok && p.match(s) && t.within(g)
@@ -119,11 +120,11 @@ func (t *target) covered(g *Grant) bool {
 
 // within reports whether the target matches within, to which the client's folders are limited.
 func (t *target) within(g *Grant) bool {
-	if len(g.fs.within) == 0 {
+	if len(g.fs().within) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(g.fs.within, func(r fsRule) bool {
-		p, s, ok := t.subject(&Grant{Family: FS, fs: r})
+	return slices.ContainsFunc(g.fs().within, func(r fsRule) bool {
+		p, s, ok := t.subject(&Grant{Family: FS, rule: &r})
 		return ok && p.match(s)
 	})
 }
@@ -172,11 +173,11 @@ func (s *Set) above(t *target) bool {
 // leadsTo reports whether a line may allow a path at or below the target. While the client's folders are not known,
 // the patterns in within are used.
 func (t *target) leadsTo(g *Grant) bool {
-	if g.fs.base == roots {
-		return slices.ContainsFunc(g.fs.within, func(r fsRule) bool { return t.leadsTo(&Grant{Family: FS, fs: r}) })
+	if g.fs().base == roots {
+		return slices.ContainsFunc(g.fs().within, func(r fsRule) bool { return t.leadsTo(&Grant{Family: FS, rule: &r}) })
 	}
 	pattern, subject, ok := t.subject(g)
-	return ok && pattern.within(subject) || g.fs.home && g.fs.base == "" && t.aboveHome()
+	return ok && pattern.within(subject) || g.fs().home && g.fs().base == "" && t.aboveHome()
 }
 
 // aboveHome reports whether the home is below the target.
@@ -198,9 +199,9 @@ func (s *Set) Prefixes(p Places) []string {
 		if g.Family != FS || g.Deny {
 			continue
 		}
-		rules := []fsRule{g.fs}
-		if g.fs.base == roots {
-			rules = g.fs.within
+		rules := []fsRule{*g.fs()}
+		if g.fs().base == roots {
+			rules = g.fs().within
 		}
 		for _, r := range rules {
 			if r.base != "" || r.home && p.Home == "" {
@@ -234,13 +235,13 @@ func (r *fsRule) prefix(home string) string {
 
 // suggest returns the line for this one path, empty if none would allow it.
 func (p Places) suggest(op Op, name string) string {
-	r := fsRule{op: op}
+	r := &fsRule{op: op}
 	all := steps(p.real(name))
 	if rest, ok := below(all, steps(p.real(p.Home))); ok && p.Home != "" {
 		r.home, all = true, rest
 	}
 	r.path = literals(all)
-	line := Quote(Grant{Family: FS, fs: r}.String())
+	line := Quote(Grant{Family: FS, rule: r}.String())
 	g, err := ParseLine(line)
 	if t := p.target(op, name); err != nil || !t.covered(&g) {
 		return ""

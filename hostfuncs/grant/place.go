@@ -16,17 +16,39 @@ func (s *Set) At(plugin, folder string) *Set {
 		out.ceiling = append(out.ceiling, c.At(plugin, folder))
 	}
 	for i := range out.grants {
-		g := &out.grants[i]
-		g.net.host, g.net.path = g.net.host.name(plugin), g.net.path.name(plugin)
-		g.net.query = named(g.net.query, plugin)
-		g.fs.path = g.fs.path.name(plugin)
-		if g.fs.base == workspace && folder != "" {
-			at := literals(steps(folder))
-			g.fs.base, g.fs.folder, g.fs.path = "", len(at), slices.Concat(at, g.fs.path)
+		if r, ok := out.grants[i].rule.(placed); ok {
+			out.grants[i].rule = r.at(plugin, folder)
 		}
-		g.fs.folded = g.fs.path.fold()
 	}
 	return out
+}
+
+func (r *netRule) at(plugin, _ string) rule {
+	out := *r
+	out.host, out.path, out.query = r.host.name(plugin), r.path.name(plugin), named(r.query, plugin)
+	return &out
+}
+
+func (r *fsRule) at(plugin, folder string) rule {
+	out := *r
+	out.path = r.path.name(plugin)
+	if r.base == workspace && folder != "" {
+		out.replaceBase(literals(steps(folder)))
+	}
+	out.folded = out.path.fold()
+	return &out
+}
+
+// replaceBase replaces the base of the pattern by a folder.
+func (r *fsRule) replaceBase(folder pattern) {
+	r.base, r.folder, r.path = "", len(folder), slices.Concat(folder, r.path)
+	r.folded = r.path.fold()
+}
+
+// startsAt reports whether the line is an fs line with that base.
+func (g *Grant) startsAt(b base) bool {
+	r := g.fs()
+	return r != nil && r.base == b
 }
 
 func (p pattern) name(plugin string) pattern {
@@ -52,7 +74,7 @@ func named(query []param, plugin string) []param {
 // UsesWorkspace returns the first line that needs a workspace, 0 and false if there is none.
 func (s *Set) UsesWorkspace() (line int, uses bool) {
 	for _, g := range s.all() {
-		if g.fs.base == workspace {
+		if g.startsAt(workspace) {
 			return g.Line, true
 		}
 	}
@@ -61,7 +83,7 @@ func (s *Set) UsesWorkspace() (line int, uses bool) {
 
 // NeedsRoots reports whether lines depend on the client's folders.
 func (s *Set) NeedsRoots() bool {
-	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.fs.base == roots })
+	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.startsAt(roots) })
 }
 
 // maxRoots is the maximum number of client folders that are used, since each produces a line.
@@ -72,17 +94,16 @@ const maxRoots = 64
 func (s *Set) WithRoots(folders []string) *Set {
 	out := &Set{ceiling: s.ceilings()}
 	for _, g := range s.all() {
-		if g.fs.base != roots {
+		if !g.startsAt(roots) {
 			out.grants = append(out.grants, g)
 			continue
 		}
 		for _, folder := range folders[:min(len(folders), maxRoots)] {
 			if path.IsAbs(toSlash(folder)) || isDrive(folder) {
-				g := g
-				at := allBound(steps(folder))
-				g.fs.base, g.fs.folder, g.fs.path = "", len(at), slices.Concat(at, g.fs.path)
-				g.fs.folded = g.fs.path.fold()
-				out.grants = append(out.grants, g)
+				line, r := g, *g.fs()
+				r.replaceBase(allBound(steps(folder)))
+				line.rule = &r
+				out.grants = append(out.grants, line)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	if d.Grant != nil || s.own(Net, func(g *Grant) bool { return g.coversNet(method, u) }).Grant != nil {
 		return d
 	}
-	follow := s.decide(Net, func(g *Grant) bool { return g.net.follows(method, origin, u) })
+	follow := s.decide(Net, func(g *Grant) bool { return g.net().follows(method, origin, u) })
 	if follow.Grant == nil {
 		return d
 	}
@@ -27,11 +27,12 @@ func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 func (s *Set) withinNames(d *Decision, u *url.URL) {
 	for i := range s.all() {
 		g := &s.grants[i]
-		if !g.net.origin || g.Deny {
+		r := g.net()
+		if r == nil || !r.origin || g.Deny {
 			continue
 		}
-		names := slices.ContainsFunc(g.net.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
-		d.Named, d.Private = d.Named || names, d.Private || names && g.net.private && s.ceilingsLetIn(u)
+		names := slices.ContainsFunc(r.within, func(w netRule) bool { return w.named() && w.covers("GET", u) })
+		d.Named, d.Private = d.Named || names, d.Private || names && r.private && s.ceilingsLetIn(u)
 	}
 }
 
@@ -39,7 +40,8 @@ func (s *Set) withinNames(d *Decision, u *url.URL) {
 func (s *Set) ceilingsLetIn(u *url.URL) bool {
 	return !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
 		return !slices.ContainsFunc(c.all(), func(g Grant) bool {
-			return g.Family == Net && !g.Deny && g.net.private && g.net.covers(g.net.methods[0], u)
+			r := g.net()
+			return r != nil && !g.Deny && r.private && r.covers(r.methods[0], u)
 		})
 	})
 }

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,8 +43,24 @@ func (s *Secret) Targets() []string {
 // maxSecretName is the maximum length of a name, which replaces each echo of the value.
 const maxSecretName = 128
 
-func parseSecret(n Node) (Secret, error) {
-	s := Secret{Line: n.Line, Name: n.Value}
+func secretForm() lineForm {
+	return lineForm{
+		family: SecretFamily, example: "secret: API_TOKEN {to: https://api.example.com/**, as: \"Authorization: Bearer {secret}\"}",
+		parse: parseSecret,
+		options: map[string]lineOption{
+			"as":     option((*Secret).readAs, (*Secret).writeAs),
+			"for":    forOption(),
+			"from":   option((*Secret).readFrom, (*Secret).writeFrom),
+			"reveal": flagOption("", func(s *Secret) *bool { return &s.Reveal }),
+			"to":     option((*Secret).readTo, (*Secret).writeTo),
+		},
+	}
+}
+
+func (s *Secret) value() string { return s.Name }
+
+func parseSecret(n Node) (rule, error) {
+	s := &Secret{Line: n.Line, Name: n.Value}
 	word := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	if n.Kind != Scalar || n.Value == "" || strings.Trim(n.Value, word) != "" || len(n.Value) > maxSecretName {
 		return s, failf(n.Line, "secret takes a name of letters, digits and _ . -, such as %q", example(SecretFamily))
@@ -51,7 +68,7 @@ func parseSecret(n Node) (Secret, error) {
 	return s, nil
 }
 
-func (g *Grant) readTo(n Node) error {
+func (s *Secret) readTo(n Node) error {
 	nodes, err := texts(n)
 	for _, e := range nodes {
 		if err != nil {
@@ -66,17 +83,16 @@ func (g *Grant) readTo(n Node) error {
 			return failf(e.Line, "to: holds no braces: write the addresses themselves")
 		}
 		r, err = parseNet(text, e.Line)
-		g.secret.to = append(g.secret.to, r)
+		s.to = append(s.to, r)
 	}
 	return err
 }
 
-func (g *Grant) writeTo() string { return listed(g.secret.Targets()) }
+func (s *Secret) writeTo() string { return listed(s.Targets()) }
 
 // readAs reads "Header: text {secret}" or "?key={secret}".
-func (g *Grant) readAs(n Node) error {
+func (s *Secret) readAs(n Node) error {
 	const usage = `as says where the value goes: write such as as: "Authorization: Bearer {secret}" or as: "?key={secret}"`
-	s := &g.secret
 	if n.Kind != Scalar || strings.Count(n.Value, Placeholder) != 1 {
 		return failf(n.Line, usage)
 	}
@@ -108,8 +124,8 @@ func hostHeader(name string) bool {
 		"accept-encoding", "expect", "keep-alive"}, strings.ToLower(name))
 }
 
-func (g *Grant) writeAs() string {
-	switch s := g.secret; {
+func (s *Secret) writeAs() string {
+	switch {
 	case s.Header != "":
 		return formatWord(s.Header + ": " + s.Text)
 	case s.Query != "":
@@ -118,7 +134,7 @@ func (g *Grant) writeAs() string {
 	return ""
 }
 
-func (g *Grant) readFrom(n Node) error {
+func (s *Secret) readFrom(n Node) error {
 	kind, name, _ := strings.Cut(n.Value, " ")
 	service, user, pair := strings.Cut(name, "/")
 	ok := n.Kind == Scalar && name != "" && (kind == "env" || kind == "file" && (name[0] == '/' || isDrive(name) || strings.HasPrefix(name, "~/")) ||
@@ -126,40 +142,24 @@ func (g *Grant) readFrom(n Node) error {
 	if !ok {
 		return failf(n.Line, "from says where the value is: write env NAME, file ~/PATH or keyring SERVICE/USER")
 	}
-	g.secret.From = n.Value
+	s.From = n.Value
 	return nil
 }
 
-func (g *Grant) writeFrom() string {
-	if g.secret.From == "" {
+func (s *Secret) writeFrom() string {
+	if s.From == "" {
 		return ""
 	}
-	return formatWord(g.secret.From)
+	return formatWord(s.From)
 }
 
-func (g *Grant) readReveal(n Node) error {
-	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
-		return failf(n.Line, "reveal is true or false")
-	}
-	g.secret.Reveal = n.Value == "true"
-	return nil
-}
-
-func (g *Grant) writeReveal() string {
-	if g.secret.Reveal {
-		return "true"
-	}
-	return ""
-}
-
-// checkSecret finds a line without effect.
-func (g *Grant) checkSecret() error {
-	s := &g.secret
+// check finds a line without effect.
+func (s *Secret) check(line int) error {
 	switch {
 	case len(s.to) == 0 && !s.Reveal:
-		return failf(g.Line, "a secret goes somewhere: write to: https://api.example.com/**")
+		return failf(line, "a secret goes somewhere: write to: https://api.example.com/**")
 	case s.Text != "" && len(s.to) == 0:
-		return failf(g.Line, "as needs to: the addresses that the value goes to")
+		return failf(line, "as needs to: the addresses that the value goes to")
 	}
 	return nil
 }
@@ -168,16 +168,21 @@ func (g *Grant) checkSecret() error {
 func (s *Set) Secrets() []Secret {
 	var out []Secret
 	for _, g := range s.all() {
-		if g.Family == SecretFamily && s.mayHave(g.secret.Name) {
-			out = append(out, g.secret)
+		if line := g.secret(); line != nil && s.mayHave(line.Name) {
+			out = append(out, *line)
 		}
 	}
 	return out
 }
 
+func (g *Grant) grantsSecret(name string) bool {
+	s := g.secret()
+	return s != nil && s.Name == name
+}
+
 func (s *Set) mayHave(name string) bool {
 	for _, c := range s.ceilings() {
-		if !slices.ContainsFunc(c.all(), func(g Grant) bool { return g.Family == SecretFamily && g.secret.Name == name }) {
+		if !slices.ContainsFunc(c.all(), func(g Grant) bool { return g.grantsSecret(name) }) {
 			return false
 		}
 	}
@@ -192,7 +197,7 @@ func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 		allowed := line.Covers(method, u)
 		for _, c := range s.ceilings() {
 			allowed = allowed && slices.ContainsFunc(c.all(), func(g Grant) bool {
-				return g.Family == SecretFamily && g.secret.Name == line.Name && g.secret.Covers(method, u)
+				return g.grantsSecret(line.Name) && g.secret().Covers(method, u)
 			})
 		}
 		if allowed {
@@ -206,8 +211,8 @@ func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 func (s *Set) ConfigSecrets() map[string]string {
 	out := map[string]string{}
 	for _, g := range s.all() {
-		for name, secret := range g.secrets {
-			out[name] = secret
+		if r, ok := g.rule.(*configRule); ok {
+			maps.Copy(out, r.secrets)
 		}
 	}
 	return out
@@ -216,9 +221,13 @@ func (s *Set) ConfigSecrets() map[string]string {
 // checkSecrets finds config values with a secret that no line grants.
 func (s *Set) checkSecrets() error {
 	for _, g := range s.grants {
-		for _, key := range sortedKeys(g.secrets) {
-			name := g.secrets[key]
-			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.Family == SecretFamily && o.secret.Name == name }) {
+		r, ok := g.rule.(*configRule)
+		if !ok {
+			continue
+		}
+		for _, key := range sortedKeys(r.secrets) {
+			name := r.secrets[key]
+			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.grantsSecret(name) }) {
 				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)
 			}
 		}

@@ -17,12 +17,12 @@ func (g Grant) Spans(o Grant, p Places) bool {
 	}
 	switch g.Family {
 	case FS:
-		return g.fs.spans(&o.fs, p)
+		return g.fs().spans(o.fs(), p)
 	case Net:
-		return g.net.spans(&o.net, o.net.methods)
+		return g.net().spans(o.net(), o.net().methods)
 	case Tools:
-		return !slices.ContainsFunc(o.tools, func(r toolRule) bool {
-			return !slices.ContainsFunc(g.tools, func(own toolRule) bool { return own.spans(&r) })
+		return !slices.ContainsFunc(o.rule.(*toolList).rules, func(r toolRule) bool {
+			return !slices.ContainsFunc(g.rule.(*toolList).rules, func(own toolRule) bool { return own.spans(&r) })
 		})
 	}
 	return false
@@ -30,7 +30,8 @@ func (g Grant) Spans(o Grant, p Places) bool {
 
 // bounded reports whether a line needs a confirmation, has limits, or applies to some entries only.
 func (g *Grant) bounded() bool {
-	return g.Ask || len(g.For) > 0 || g.fs.quota > 0 || g.fs.files > 0 || g.net.body > 0
+	r, ok := g.rule.(limited)
+	return g.Ask || len(g.For) > 0 || ok && r.bounded()
 }
 
 func (r *fsRule) spans(o *fsRule, p Places) bool {

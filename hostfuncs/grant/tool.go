@@ -21,6 +21,20 @@ type toolArg struct {
 	bind *binding // argument of this call with the value; nil if it is text
 }
 
+func toolsForm() lineForm {
+	return lineForm{
+		family: Tools, example: "tools: [time-now, {forge-get: {owner: \"{args.owner}\"}}]", structured: true, deniable: true,
+		parse: func(n Node) (rule, error) {
+			rules, err := parseTools(n)
+			return &toolList{rules}, err
+		},
+		options: map[string]lineOption{"any": option((*toolList).readAny, (*toolList).writeAny), "for": forOption()},
+	}
+}
+
+// toolList is the value of a tools line.
+type toolList struct{ rules []toolRule }
+
 // maxTools is the maximum number of tools of one line.
 const maxTools = 256
 
@@ -96,26 +110,26 @@ func parseTool(n Node) (toolRule, error) {
 	return r, nil
 }
 
-func (g *Grant) readAny(n Node) error {
+func (l *toolList) readAny(n Node) error {
 	if n.Kind != Scalar || n.Value != "true" && n.Value != "false" {
 		return failf(n.Line, "any is true or false")
 	}
-	for i := range g.tools {
-		g.tools[i].any = n.Value == "true"
+	for i := range l.rules {
+		l.rules[i].any = n.Value == "true"
 	}
 	return nil
 }
 
-func (g *Grant) writeAny() string {
-	if len(g.tools) > 0 && g.tools[0].any {
+func (l *toolList) writeAny() string {
+	if len(l.rules) > 0 && l.rules[0].any {
 		return "true"
 	}
 	return ""
 }
 
-func (g *Grant) toolsString() string {
-	words := make([]string, len(g.tools))
-	for i, r := range g.tools {
+func (l *toolList) value() string {
+	words := make([]string, len(l.rules))
+	for i, r := range l.rules {
 		words[i] = r.String()
 	}
 	return "[" + strings.Join(words, ", ") + "]"
@@ -136,12 +150,21 @@ func (r toolRule) String() string {
 	return "{" + formatWord(r.name) + ": " + joinMap(args) + "}"
 }
 
-// fillTools puts a value of the call into arguments. It is compared as a whole, so that any value but the empty one is
+func (l *toolList) bindings() (all []*binding) {
+	for _, r := range l.rules {
+		for _, a := range r.args {
+			all = append(all, a.bind)
+		}
+	}
+	return all
+}
+
+// fill puts a value of the call into arguments. It is compared as a whole, so that any value but the empty one is
 // valid.
-func (g *Grant) fillTools(b *binding, v string) bool {
-	g.tools = slices.Clone(g.tools)
-	for i := range g.tools {
-		r := &g.tools[i]
+func (l *toolList) fill(b *binding, v string, _ *Call) (rule, bool) {
+	filled := &toolList{slices.Clone(l.rules)}
+	for i := range filled.rules {
+		r := &filled.rules[i]
 		r.args = slices.Clone(r.args)
 		for j, a := range r.args {
 			if b.equal(a.bind) {
@@ -149,7 +172,7 @@ func (g *Grant) fillTools(b *binding, v string) bool {
 			}
 		}
 	}
-	return v != ""
+	return filled, v != ""
 }
 
 // covers reports whether the rule covers a call: each argument that it names must be present with this value.
@@ -181,7 +204,7 @@ func (r *toolRule) denies(name string, args map[string]string) bool {
 
 // coversTool reports whether the line covers a call of a tool.
 func (g *Grant) coversTool(name string, args map[string]string) bool {
-	return slices.ContainsFunc(g.tools, func(r toolRule) bool {
+	return slices.ContainsFunc(g.rule.(*toolList).rules, func(r toolRule) bool {
 		if g.Deny {
 			return r.denies(name, args)
 		}
@@ -212,7 +235,7 @@ func ToolLine(name string, args map[string]string, bound func(text string) (bind
 			r.any = true
 		}
 	}
-	return Quote(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	return Quote(Grant{Family: Tools, rule: &toolList{[]toolRule{r}}}.String())
 }
 
 func suggestTool(name string, args map[string]string) string {
@@ -223,9 +246,9 @@ func suggestTool(name string, args map[string]string) string {
 		}
 		r.args = append(r.args, toolArg{key: key, text: args[key]})
 	}
-	line := Quote(Grant{Family: Tools, tools: []toolRule{r}}.String())
+	line := Quote(Grant{Family: Tools, rule: &toolList{[]toolRule{r}}}.String())
 	g, err := ParseLine(line)
-	if err != nil || !g.tools[0].covers(name, args) {
+	if err != nil || !g.rule.(*toolList).rules[0].covers(name, args) {
 		return ""
 	}
 	return line

@@ -83,22 +83,38 @@ func (b *binding) wrong(v string) string {
 }
 
 // opened returns the lines with wildcards for their bindings.
-func (g Grant) opened() []Grant {
-	g.net.host, g.net.path, g.fs.path = g.net.host.opened(), g.net.path.opened(), g.fs.path.opened()
-	g.fs.folded = g.fs.path.fold()
-	g.net.query = slices.Clone(g.net.query)
-	for i, p := range g.net.query {
+func (g Grant) opened() (all []Grant) {
+	for _, r := range g.rule.(placed).opened() {
+		g.rule = r
+		all = append(all, g)
+	}
+	return all
+}
+
+func (r *fsRule) opened() []rule {
+	out := *r
+	out.path = r.path.opened()
+	out.folded = out.path.fold()
+	return []rule{&out}
+}
+
+func (r *netRule) opened() []rule {
+	out := *r
+	out.host, out.path = r.host.opened(), r.path.opened()
+	out.query = slices.Clone(r.query)
+	for i, p := range out.query {
 		if p.bind != nil {
-			g.net.query[i] = param{key: p.key}
+			out.query[i] = param{key: p.key}
 		}
 	}
-	if g.net.url == nil {
-		return []Grant{g}
+	if r.url == nil {
+		return []rule{&out}
 	}
-	var all []Grant
+	var all []rule
 	for scheme, port := range map[string]string{"https": "443", "http": "80"} {
-		g.net.url, g.net.scheme, g.net.port, g.net.host, g.net.path = nil, scheme, port, pattern{{any: true}}, pattern{{any: true}}
-		all = append(all, g)
+		web := out
+		web.url, web.scheme, web.port, web.host, web.path = nil, scheme, port, pattern{{any: true}}, pattern{{any: true}}
+		all = append(all, &web)
 	}
 	return all
 }
