@@ -2,16 +2,13 @@ package protocol
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
-	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
-	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -30,7 +27,7 @@ func (r *request) settle(resp *Response, err error) {
 	case resp.Busy > 0, // not started
 		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && len(r.changed()) == 0:
 		if err := use.Release(); err != nil {
-			r.server.log.Warn("a requestState cannot be freed", "call", r.callID, "error", err)
+			r.log.Warn("a requestState cannot be freed", "call", r.id, "error", err)
 		}
 	case ok:
 		use.Settle(&continuation.Reply{Tail: tail, Err: resp.Err})
@@ -39,22 +36,39 @@ func (r *request) settle(resp *Response, err error) {
 	}
 }
 
-// failedAsking answers a request that ended because of its questions, or returns ok false. A nil error means a
-// result.
-func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
-	if body, wire, ok = r.failedTask(err); ok {
-		return body, wire, ok
+// fail turns the error of a request into its response. The returned error is nil for a result.
+//
+//	a task of a lost process     see failTask
+//	a call that asks its client  see failAsking
+//	other errors                 see answer.failed
+func (r *request) fail(err error) ([]byte, *jsonrpc.Error) {
+	var guest *runtime.GuestError
+	if errors.As(err, &guest) {
+		r.clean(guest)
 	}
+	if body, wire, ok := failTask(r, err); ok {
+		return body, wire
+	}
+	if body, wire, ok := r.failAsking(err); ok {
+		return body, wire
+	}
+	return r.failed(err, r.resumption.journal)
+}
+
+// failAsking answers a request that ended because of its questions, or returns ok false.
+func (r *request) failAsking(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	var used *continuation.UsedError
 	var asks *idempotency.AsksError
 	switch {
 	case errors.As(err, &asks):
 		return r.prepared(asks.Result), nil, true
 	case errors.Is(err, hostfuncs.ErrSuspended) && r.resumption.suspended:
-		if body, err = r.inputRequired(); err != nil {
+		raw, err := r.resumption.inputRequest(r.id, r.minted)
+		if err != nil {
 			body, wire = r.errorReply(r.bug(err))
+			return body, wire, true
 		}
-		return body, wire, true
+		return r.prepared(raw), nil, true
 	case errors.As(err, &used):
 		body = append(append([]byte(idPrefix), r.call.ID...), used.Reply.Tail...)
 		return body, used.Reply.Err, true
@@ -62,42 +76,5 @@ func (r *request) failedAsking(err error) (body []byte, wire *jsonrpc.Error, ok 
 		body, wire = r.errorReply(jsonrpc.InvalidParams("%v", continuation.ErrOtherBuild))
 		return body, wire, true
 	}
-	return r.missing(err)
-}
-
-// missing answers a call that its plugin ended because of a missing client capability. The modern era has its own
-// error code for it.
-func (r *request) missing(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
-	text, required := requires(err)
-	if required == nil {
-		return nil, nil, false
-	}
-	if !r.call.Modern {
-		body, wire = r.ended(&result.Failure{Kind: runtime.KindUnsupported, Text: text, Cause: err})
-		return body, wire, true
-	}
-	data := jsonraw.Object{{Key: "requiredCapabilities", Value: required}}.Append(nil)
-	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: text, Data: data})
-	return body, wire, true
-}
-
-// maxRequires is the largest requiredCapabilities object accepted from a plugin, in bytes.
-const maxRequires = 1 << 10
-
-// requires returns the missing capabilities that ended a call, and the plugin's message, or nil for other errors.
-// Plugins return the data that the host gave them.
-func requires(err error) (text string, required json.RawMessage) {
-	var guest *runtime.GuestError
-	var ask *runtime.AskError
-	switch {
-	case errors.As(err, &guest):
-		required = jsonraw.Get(guest.Data, "requiredCapabilities")
-		if !jsonraw.IsObject(required) || len(required) > maxRequires {
-			return "", nil
-		}
-		return guest.Message, required
-	case errors.As(err, &ask):
-		return ask.Message, ask.Requires
-	}
-	return "", nil
+	return nil, nil, false
 }

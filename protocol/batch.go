@@ -14,7 +14,7 @@ import (
 // 2025-03-26 has batches: sessions of other versions and modern requests in a batch get CodeInvalidRequest. Body is
 // nil if no element requires a response.
 func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
-	if c.session() != envelope.V20250326 {
+	if c.legacy.version() != envelope.V20250326 {
 		return refuseBatch(&jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
 			Message: "batches are part of protocol version " + envelope.V20250326 + " only",
@@ -60,7 +60,7 @@ func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []by
 			Message: "this request cannot be part of a batch",
 		})
 	}
-	body := c.serve(ctx, call, send).Body
+	body := c.accept(ctx, call, send).Body
 	if body == nil { // every request in a batch needs a response
 		return jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
 	}

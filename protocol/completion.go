@@ -25,7 +25,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 			return nil, jsonrpc.InvalidParams("params.argument.%s must be a string", key)
 		}
 	}
-	ask, name, err := r.completer(ctx)
+	ask, name, err := findCompleter(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	return r.reply(o, false), nil
 }
 
-// completer finds the target of params.ref. It is nil for a resource without variables.
-func (r *request) completer(ctx context.Context) (ask completer, name string, err error) {
+// findCompleter finds the target of params.ref. It is nil for a resource without variables.
+func findCompleter(ctx context.Context, r *request) (ask completer, name string, err error) {
 	ref := jsonraw.Get(r.call.Params, "ref")
 	switch kind, _ := jsonraw.String(jsonraw.Get(ref, "type")); kind {
 	case "ref/prompt":

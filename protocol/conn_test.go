@@ -216,8 +216,8 @@ func TestConn_Close(t *testing.T) {
 			t.Errorf("a call that Close cancelled answered %s", body)
 		}
 		c.Close() // Close is idempotent
-		if len(s.conns) != 0 {
-			t.Errorf("the server remembers %d conns", len(s.conns))
+		if len(s.conns.list()) != 0 {
+			t.Errorf("the server remembers %d conns", len(s.conns.list()))
 		}
 	})
 }

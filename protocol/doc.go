@@ -13,17 +13,17 @@
 // is edited, so unknown members survive in both directions. Plugin output is not trusted: its shape, size, reserved
 // keys and error codes are checked before anything is sent.
 //
-// Single aspects are in packages below this one: era and result form (era), lists (listing), plugin output (answer),
-// failures (failure), messages before the result (notify), questions (inputrequest) and suspended calls (resume,
-// parked), tasks (task, task/runner), subscriptions (subscription), per-call options of the client (wish), idempotency
-// keys (idempotency), sessions (session) and server capabilities (greeting). This package routes requests through
-// them, one file per method:
+// Single aspects are in packages below this one: requests and the form of results (envelope), lists (listing), plugin
+// output and failures (result), messages before the result and subscriptions (notify), questions (inputrequest),
+// suspended calls (continuation), tasks (task) and idempotency keys (idempotency). This package routes requests through
+// them. Each method of MCP is a handler, a function in a file named after its family, such as tool.go. They share:
 //
-//	conn.go        the state of a connection and its requests in flight
-//	request.go     one request, from envelope to response
-//	method.go      the method table
-//	client.go      the request as client of its plugin; ask.go sends its questions
-//	reply.go       results; errors.go all errors
+//	conn.go           a connection; legacysession.go what initialize began on it, inflight.go its requests
+//	method.go         the method table
+//	request.go        one request, from its acceptance to its response
+//	client.go         the request as client of its plugin; ask.go sends its questions, reports.go collects effects
+//	answer.go         results; failure.go all errors
+//	resumption.go     a request that continues a call which asked
 //
 // A transport may call Handle from any number of goroutines.
 package protocol

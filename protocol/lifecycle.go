@@ -26,13 +26,10 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 	}
 	r.conn.met(jsonraw.Get(r.call.Params, "clientInfo"))
 	version := envelope.Negotiate(requested)
-	r.conn.ready.Store(false)
-	r.conn.level.Store(int32(notify.Unset))
-	declared := inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities"))
-	r.conn.capabilities.Store(&declared)
+	r.conn.legacy.restart(inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities")))
 	r.conn.subscriptions.Forget()
-	r.conn.forgetTasks()
-	r.conn.version.Store(&version)
+	r.conn.watches.stopAll()
+	r.conn.legacy.agree(version)
 	r.initialized = version
 	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
 }
@@ -58,7 +55,7 @@ func (c *Conn) met(info json.RawMessage) {
 
 // discover serves server/discover of the modern era.
 func discover(_ context.Context, r *request) ([]byte, error) {
-	return r.prepared(r.current().Discover), nil
+	return r.prepared(r.conn.view().Discover), nil
 }
 
 // ping serves ping.
@@ -72,6 +69,6 @@ func setLevel(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.conn.level.Store(int32(l))
+	r.conn.legacy.level.Store(int32(l))
 	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }

@@ -11,13 +11,11 @@ import (
 // current returns the view of the current catalog.
 func (s *Server) current() *listing.View { return s.views.Of(s.catalog) }
 
-// current returns the caller's view of the current catalog.
-func (r *request) current() *listing.View {
-	return r.server.views.For(r.server.catalog, r.conn.opts.Principal)
-}
+// view returns the caller's view of the current catalog.
+func (c *Conn) view() *listing.View { return c.server.views.For(c.server.catalog, c.opts.Principal) }
 
 // page answers with the requested page of a list.
-func (r *request) page(l *listing.List) ([]byte, error) {
+func page(r *request, l *listing.List) ([]byte, error) {
 	result, err := l.Page(jsonraw.Get(r.call.Params, "cursor"), r.call.Modern)
 	if err != nil {
 		return nil, err
@@ -26,24 +24,24 @@ func (r *request) page(l *listing.List) ([]byte, error) {
 }
 
 func listTools(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.current().Tools)
+	return page(r, &r.conn.view().Tools)
 }
 
 func listResources(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.current().Resources)
+	return page(r, &r.conn.view().Resources)
 }
 
 func listTemplates(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.current().Templates)
+	return page(r, &r.conn.view().Templates)
 }
 
 func listPrompts(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.current().Prompts)
+	return page(r, &r.conn.view().Prompts)
 }
 
 // listSkills serves skills/list.
 func listSkills(_ context.Context, r *request) ([]byte, error) {
-	return r.page(&r.current().Skills)
+	return page(r, &r.conn.view().Skills)
 }
 
 // HeaderParam is a tool argument that modern clients repeat in an HTTP header.

@@ -54,7 +54,7 @@ func TestList_Allocations(t *testing.T) {
 	c := s.Connect(ConnOptions{})
 	defer c.Close()
 	handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
-	r := &request{server: s, call: envelope.Call{ID: json.RawMessage(`"an id"`)}}
+	r := newRequest(c, envelope.Call{ID: json.RawMessage(`"an id"`)}, nil)
 	result, err := s.current().Tools.Page(nil, false)
 	if err != nil {
 		t.Fatal(err)

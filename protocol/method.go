@@ -17,7 +17,7 @@ const (
 	both = legacy | modern
 )
 
-// handler answers one request with the complete response message. Errors are converted by request.failed, the only
+// handler answers one request with the complete response message. Errors are converted by request.fail, the only
 // place that defines their wire format.
 type handler func(ctx context.Context, r *request) ([]byte, error)
 
@@ -90,26 +90,26 @@ func lookup(name string) (m method, known bool) {
 	return method{}, false
 }
 
-// route finds the handler of a request with a valid envelope.
-func (r *request) route() (method, *jsonrpc.Error) {
-	m, known := lookup(r.call.Method)
+// route finds the method of a request. session is the version of the legacy session, or "" before initialize.
+func route(c *envelope.Call, session string) (method, *jsonrpc.Error) {
+	m, known := lookup(c.Method)
 	switch {
-	case r.call.Modern && m.eras&modern != 0 && m.handle != nil:
+	case c.Modern && m.eras&modern != 0 && m.handle != nil:
 		return m, nil
-	case r.call.Modern:
-		return m, r.notFound()
-	case strings.HasPrefix(r.call.Method, "notifications/"):
+	case c.Modern:
+		return m, notFound(c.Method)
+	case strings.HasPrefix(c.Method, "notifications/"):
 		return m, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a notification has no id"}
 	case !known || m.handle == nil:
-		return m, r.notFound()
-	case r.conn.session() == "" && !m.early:
+		return m, notFound(c.Method)
+	case session == "" && !m.early:
 		return m, jsonrpc.InvalidParams("params._meta needs %q; a client of an older version begins with initialize", envelope.MetaVersion)
 	case m.eras&legacy == 0:
-		return m, r.notFound()
+		return m, notFound(c.Method)
 	}
 	return m, nil
 }
 
-func (r *request) notFound() *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + jsonrpc.Clip(r.call.Method)}
+func notFound(method string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + jsonrpc.Clip(method)}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
@@ -24,29 +22,19 @@ func (s *Server) once() *idempotency.Keeper {
 	}}
 }
 
-// onceCall describes this call, which has an idempotency key.
-func (r *request) onceCall(tool, key string) idempotency.Call {
+// keyedCall describes a call with an idempotency key.
+func keyedCall(r *request, tool, key string) idempotency.Call {
 	c := idempotency.Call{
 		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: jsonraw.Get(r.call.Params, "arguments"),
-		ID: r.callID, Begun: r.claimed, Explain: explain, Log: r.server.log.With("call", r.callID),
+		ID: r.id, Begun: r.claimed, Explain: explain, Log: r.log.With("call", r.id),
 	}
 	if r.call.Modern {
-		c.Asked = r.asking
+		c.Asked = func() (jsonraw.Object, time.Time, error) { return r.resumption.asking(r.id, r.minted) }
 	}
 	if r.task != nil {
 		c.Task, c.Ends = r.task.ID, r.task.Expires()
 	}
 	return c
-}
-
-// asking returns the input_required result and its expiry.
-func (r *request) asking() (jsonraw.Object, time.Time, error) {
-	raw, err := r.inputRequest()
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	o, err := jsonraw.ParseObject(raw)
-	return o, r.resumption.until, err
 }
 
 // explain returns the reason of a failed call.
@@ -62,54 +50,13 @@ func explain(err error) string {
 	return "internal error"
 }
 
-// claimed records the request's claim on its idempotency key, or clears it if c is nil.
-func (r *request) claimed(c *idempotency.Claim) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.claim = c
-}
-
-var _ hostfuncs.IntentListener = (*request)(nil)
-
-// Intends records an intended effect before it is executed.
-func (r *request) Intends(what string) error {
-	r.mu.Lock()
-	claim := r.claim
-	r.touched = append(r.touched, what)
-	r.mu.Unlock()
-	if claim == nil {
-		return nil
-	}
-	return claim.Intends(what)
-}
-
-// Recants removes an intent that had no effect.
-func (r *request) Recants(what string) {
-	r.mu.Lock()
-	claim := r.claim
-	if i := slices.Index(r.touched, what); i >= 0 {
-		r.touched = slices.Delete(r.touched, i, i+1)
-	}
-	r.mu.Unlock()
-	if claim != nil {
-		claim.Recants(what)
-	}
-}
-
-// changed returns the intended effects of this run.
-func (r *request) changed() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.touched)
-}
-
-// openFor opens the task of a call with an idempotency key, or finds the existing one.
-func (r *request) openFor(ctx context.Context, tool, key string, n task.New, known func(id string)) (task.Task, error) {
+// openTaskOnce opens the task of a call with an idempotency key, or finds the existing one.
+func openTaskOnce(ctx context.Context, r *request, tool, key string, n task.New, known func(id string)) (task.Task, error) {
 	n.ID = rand.Text()
-	c := r.onceCall(tool, key)
+	c := keyedCall(r, tool, key)
 	c.Task, c.Ends = n.ID, r.server.now().Add(task.Lasts(n))
 	id, release, err := r.server.once().Reserve(ctx, c, func(id string) bool {
-		_, err := r.find(ctx, id)
+		_, err := r.conn.task(ctx, id)
 		return err == nil
 	})
 	if err != nil {
@@ -117,7 +64,7 @@ func (r *request) openFor(ctx context.Context, tool, key string, n task.New, kno
 	}
 	if id != n.ID {
 		known(id)
-		return r.find(ctx, id)
+		return r.conn.task(ctx, id)
 	}
 	t, err := r.server.tasks.Open(ctx, n, known)
 	if err != nil {

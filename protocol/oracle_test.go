@@ -241,10 +241,10 @@ func sdkCancels(t *testing.T, session *mcp.ClientSession, p *player) {
 		t.Error("a cancelled call has no error")
 	}
 	eventually(t, "no call runs", func() bool {
-		p.conn.mu.Lock()
-		defer p.conn.mu.Unlock()
+		p.conn.requests.mu.Lock()
+		defer p.conn.requests.mu.Unlock()
 		n := 0
-		for _, r := range p.conn.inFlight {
+		for _, r := range p.conn.requests.byID {
 			if r.call.Method != "subscriptions/listen" {
 				n++
 			}

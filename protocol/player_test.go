@@ -189,7 +189,7 @@ func (p *player) serve(o *Options) {
 		}
 	}
 	p.server = NewServer(p.catalog, o)
-	p.server.callPrefix = "c"
+	p.server.calls.prefix = "c"
 }
 
 func (p *player) connect(o ConnOptions) {

@@ -142,9 +142,9 @@ func (p *player) ask(ctx context.Context, method string, rounds []json.RawMessag
 
 // client finds the request with this _meta, as in-process plugins have no gate.
 func (p *player) client(meta json.RawMessage) catalog.Client {
-	p.conn.mu.Lock()
-	defer p.conn.mu.Unlock()
-	for _, r := range p.conn.inFlight {
+	p.conn.requests.mu.Lock()
+	defer p.conn.requests.mu.Unlock()
+	for _, r := range p.conn.requests.byID {
 		if bytes.Equal(jsonraw.Get(r.call.Params, "_meta"), meta) {
 			return r
 		}

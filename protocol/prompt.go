@@ -30,7 +30,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, p, call, parsed(p.Get, result.Prompt))
+	o, err := runResumable(ctx, r, p, call, parsed(p.Get, result.Prompt))
 	if err != nil {
 		return nil, err
 	}

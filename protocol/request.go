@@ -4,48 +4,46 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
-	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// request is the state of one request in the server. It implements the client interfaces of the plugin that serves
-// it.
+// request is one request from its acceptance to its response. It implements the client interfaces of the plugin that
+// serves it.
 type request struct {
+	answer // with the request as parsed
+
 	conn   *Conn
 	server *Server
-	call   envelope.Call
-	stream notify.Stream // messages before the answer, stopped when the request is abandoned
+	stream notify.Stream      // messages before the answer, stopped when the request is abandoned
+	stop   context.CancelFunc // nil for a quick method
 
 	level       notify.Level // of a modern request
-	callID      string       // "" before, "" before a plugin is called
-	subject     string       // tool, prompt or URI, "" before a plugin is called
+	session     string       // selects the instance that is kept for a session. Empty uses a fresh instance
 	initialized string       // see Response
-
-	resumption resumption // of a modern request that may ask
-	session    string     // selects the instance that is kept for a session. Empty uses a fresh instance
-	minted     string     // the session, if this request began it
-	task       *task.Task // the task that this request runs; nil if a client waits
-
-	stop context.CancelFunc
-
-	mu      sync.Mutex
-	claim   *idempotency.Claim // claim on its idempotency key, while it runs
-	touched []string           // intended effects of this run
-	hints   result.Hints       // for a failure text
-	receipt *receipt.Receipt   // of the call, after its end
+	task        *task.Task   // the task that this request runs; nil if a client waits
+	resumption  resumption   // of a modern request that may ask
 }
 
-// accept determines the era, validates the envelope by its rules and finds the handler.
-func (r *request) accept() (method, *jsonrpc.Error) {
+// newRequest returns a request that sends its messages by send.
+func newRequest(c *Conn, call envelope.Call, send func(msg []byte)) *request {
+	s := c.server
+	r := &request{
+		answer: answer{call: call, form: &s.greeting.Form, log: s.log, legacy: &c.legacy},
+		conn:   c, server: s, stream: notify.Stream{Send: send, Token: call.Token},
+	}
+	r.resumption.server, r.resumption.client, r.resumption.call = s, &c.opts, &r.call
+	return r
+}
+
+// admit validates the request by the rules of its era and finds its method.
+func (r *request) admit() (method, *jsonrpc.Error) {
 	if jsonraw.IsArray(r.call.Params) {
 		return method{}, jsonrpc.InvalidParams("params must be an object")
 	}
@@ -55,47 +53,36 @@ func (r *request) accept() (method, *jsonrpc.Error) {
 		}
 		r.conn.met(r.call.Client())
 	}
-	m, err := r.route()
+	m, err := route(&r.call, r.conn.legacy.version())
 	if err != nil {
 		return m, err
 	}
-	return m, r.prepareStream()
-}
-
-// prepareStream applies the progress token and the log level of the request.
-func (r *request) prepareStream() (err *jsonrpc.Error) {
 	if err := r.call.CheckToken(); err != nil {
-		return err
+		return m, err
 	}
-	r.stream.Token = r.call.Token
 	if r.call.Modern && r.call.LogLevel != nil {
 		r.level, err = notify.ReadLevel(r.call.LogLevel)
 	}
-	return err
+	return m, err
 }
 
-// refuse answers a request rejected before its method.
-func (r *request) refuse(err *jsonrpc.Error) Response {
-	return Response{Body: jsonrpc.AppendError(nil, r.call.ID, err), Err: err, Modern: r.call.Modern, Refused: true}
-}
-
-// run calls the handler and converts its outcome to a response.
-func (r *request) run(ctx context.Context, m method) Response {
+// dispatch calls the handler and converts its outcome to a response.
+func (r *request) dispatch(ctx context.Context, m method) Response {
 	waits := m.lists && r.server.incomplete()
-	ctx, err := r.conn.begin(ctx, r, m.quick && !waits)
+	ctx, err := r.conn.requests.begin(ctx, r, m.quick && !waits)
 	if err != nil {
 		return r.respond(ctx, nil, err)
 	}
-	defer r.conn.end(r)
+	defer r.conn.requests.end(r)
 	if waits {
 		r.server.awaitWhole(ctx)
 	}
-	body, err := r.guarded(ctx, m.handle)
+	body, err := r.guard(ctx, m.handle)
 	return r.respond(ctx, body, err)
 }
 
-// guarded runs a handler and converts a panic to an error.
-func (r *request) guarded(ctx context.Context, h handler) (body []byte, err error) {
+// guard runs a handler and converts a panic to an error.
+func (r *request) guard(ctx context.Context, h handler) (body []byte, err error) {
 	defer catch(&err)
 	return h(ctx, r)
 }
@@ -125,7 +112,7 @@ func (r *request) respond(ctx context.Context, body []byte, err error) Response 
 		return resp
 	}
 	if err != nil {
-		resp.Body, resp.Err = r.failed(err)
+		resp.Body, resp.Err = r.fail(err)
 		resp.Busy = result.Busy(err)
 	}
 	r.settle(&resp, err)
@@ -140,18 +127,21 @@ func (r *request) abandon() {
 
 // forward converts the request to a catalog call about subject.
 func (r *request) forward(subject string) (catalog.Call, error) {
-	r.callID, r.subject = r.server.nextCall(), subject
+	r.id, r.subject = r.server.calls.next(), subject
 	err := r.findSession()
 	call := catalog.Call{
 		Principal: r.conn.opts.Principal, Session: r.session, Params: r.call.Params, Trace: r.call.Trace(), Timeout: r.call.Timeout(),
 		Client: r, Patient: r.task != nil,
 	}
 	if err == nil && r.call.Modern && asks(r.call.Method) {
-		err = r.resume(&call)
+		err = r.resumption.resume(&call, r.task)
 	}
-	if s := r.resumption.state; s != nil && s.Parked == "" {
-		call.Session = "" // it began without a session, so its rerun uses a clean instance
+	if s := r.resumption.state; s != nil {
+		r.id, r.minted = s.Call, s.Session
+		if s.Parked == "" {
+			call.Session = "" // it began without a session, so its rerun uses a clean instance
+		}
 	}
-	call.ID = r.callID
+	call.ID = r.id
 	return call, err
 }

@@ -17,7 +17,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if result.Holds(uri) {
-		return r.readWhole(ctx, uri)
+		return readWhole(ctx, r, uri)
 	}
 	reader, _, ok := find(ctx, r, func(s *catalog.Snapshot) (catalog.Reader, bool) { return s.Resource(uri) })
 	if !ok {
@@ -27,7 +27,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serve(ctx, reader, call, parsed(reader.Read, result.Resource))
+	o, err := runResumable(ctx, r, reader, call, parsed(reader.Read, result.Resource))
 	if err != nil {
 		return nil, err
 	}

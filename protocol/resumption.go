@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -20,6 +21,10 @@ import (
 // resumption is the continuation state of a modern request. A call that asks ends with its questions, and a later
 // request with the answers runs it again.
 type resumption struct {
+	server *Server
+	client *ConnOptions
+	call   *envelope.Call
+
 	journal   *journal.Journal
 	rounds    inputrequest.Rounds
 	state     *continuation.State     // from the request; nil in the first round
@@ -36,10 +41,9 @@ type resumption struct {
 // errSuspended ends the run of a call that asks.
 var errSuspended = &runtime.EndError{Kind: runtime.KindInput, Message: "the call waits for the client's answers", Err: hostfuncs.ErrSuspended}
 
-// resume prepares a modern call: fresh, or continued from its requestState.
-func (r *request) resume(call *catalog.Call) error {
-	m := &r.resumption
-	o, err := jsonraw.ParseObject(r.call.Params)
+// resume prepares a modern call: fresh, or continued from its requestState. t is the task that it runs, or nil.
+func (m *resumption) resume(call *catalog.Call, t *task.Task) error {
+	o, err := jsonraw.ParseObject(m.call.Params)
 	if err != nil {
 		return jsonrpc.InvalidParams("%v", err)
 	}
@@ -47,9 +51,9 @@ func (r *request) resume(call *catalog.Call) error {
 	if m.rounds.Given, err = inputrequest.Responses(given); err != nil {
 		return err
 	}
-	m.meta, m.journal = r.call.Raw, journal.New()
+	m.meta, m.journal = m.call.Raw, journal.New()
 	if !jsonraw.IsNull(text) {
-		if err := r.restore(text); err != nil {
+		if err := m.restore(text, t); err != nil {
 			return err
 		}
 		o.Set("_meta", m.meta)
@@ -62,34 +66,37 @@ func (r *request) resume(call *catalog.Call) error {
 		call.Params = o.Append(nil)
 	}
 	call.Journal = m.journal
-	if r.task == nil {
+	if t == nil {
 		return nil
 	}
-	return r.server.tasks.Journal(r.task, m.journal)
+	return m.server.tasks.Journal(t, m.journal)
 }
 
 // restore opens the requestState of a request. If answers are missing, it asks for them again and runs nothing.
-func (r *request) restore(raw json.RawMessage) error {
-	m := &r.resumption
+func (m *resumption) restore(raw json.RawMessage, t *task.Task) error {
 	text, ok := jsonraw.String(raw)
 	if !ok {
 		return jsonrpc.InvalidParams("params.requestState must be a string")
 	}
-	s, err := r.server.waiting.Open(text, r.purpose(), r.begun())
+	by, presented := "", m.server.now()
+	if t != nil { // its client presented the state when it opened the task
+		by, presented = t.ID, t.Created
+	}
+	s, err := m.server.waiting.Open(text, m.purpose(), presented)
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	m.state, m.rounds.Count, m.meta, r.callID, r.minted = s, s.Round, s.Meta, s.Call, s.Session
+	m.state, m.rounds.Count, m.meta = s, s.Round, s.Meta
 	complete := inputrequest.Take(s.Pending, m.rounds.Given)
 	m.rounds.Given = nil
 	if !complete {
-		return r.again()
+		return m.again()
 	}
-	if m.use, err = r.server.waiting.Use(s, r.taskID()); err != nil {
+	if m.use, err = m.server.waiting.Use(s, by); err != nil {
 		return err
 	}
 	if s.Parked != "" {
-		if m.parked = r.server.parking.Take(s.Parked); m.parked == nil {
+		if m.parked = m.server.parking.Take(s.Parked); m.parked == nil {
 			return jsonrpc.InvalidParams("%v", continuation.ErrGone)
 		}
 	}
@@ -100,9 +107,8 @@ func (r *request) restore(raw json.RawMessage) error {
 }
 
 // again repeats the questions without an answer.
-func (r *request) again() error {
-	m := &r.resumption
-	declared := r.declared()
+func (m *resumption) again() error {
+	declared := inputrequest.Declared(m.call.Capabilities)
 	for _, p := range m.state.Pending {
 		if p.Open() {
 			if err := declared.Undeclared(runtime.Question{Method: p.Method, Params: p.Params}); err != nil {
@@ -114,46 +120,34 @@ func (r *request) again() error {
 	return errSuspended
 }
 
-// askModern answers a round from the answers in the request, or suspends the call.
-func (r *request) askModern(round []runtime.Question) ([]runtime.Answer, error) {
-	m := &r.resumption
-	if s := m.state; s != nil && s.Pending != nil { // the journal has verified that the round is the same
-		list := s.Pending
-		s.Pending = nil
-		return inputrequest.Answers(list, len(round))
+// answered returns the questions answered by this request, once; nil if there are none.
+func (m *resumption) answered() []inputrequest.Question {
+	if m.state == nil {
+		return nil
 	}
-	list, complete, err := r.Round(round)
-	if err != nil {
-		return nil, err
-	}
-	if complete {
-		return inputrequest.Answers(list, len(round))
-	}
-	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), r.server.waiting.Room(durable(r.conn.opts.Principal))
+	list := m.state.Pending
+	m.state.Pending = nil
+	return list
+}
+
+// suspend ends the run with questions, unless the state would be too large.
+func (m *resumption) suspend(list []inputrequest.Question) error {
+	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), m.server.waiting.Room(durable(m.client.Principal))
 	if size > room {
-		return inputrequest.Refuse(len(round), &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
-			"the call's journal is too large for a question: %d bytes, and at most %d fit", size, room)}), nil
+		return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
+			"the call's journal is too large for a question: %d bytes, and at most %d fit", size, room)}
 	}
 	m.pending, m.suspended = list, true
-	return nil, errSuspended
+	return nil
 }
 
-// inputRequired answers with the input_required result.
-func (r *request) inputRequired() ([]byte, error) {
-	raw, err := r.inputRequest()
-	if err != nil {
-		return nil, err
-	}
-	return r.prepared(raw), nil
-}
-
-// inputRequest returns the input_required result. It is built once, so that a request has only one state.
-func (r *request) inputRequest() (json.RawMessage, error) {
-	m := &r.resumption
+// inputRequest returns the input_required result of the call with this id, which began a session (minted) or "". It
+// is built once, so that a request has only one state.
+func (m *resumption) inputRequest(id, minted string) (json.RawMessage, error) {
 	if m.asked != nil {
 		return m.asked, nil
 	}
-	text, err := r.seal()
+	text, err := m.seal(id, minted)
 	if err != nil {
 		return nil, err
 	}
@@ -161,17 +155,26 @@ func (r *request) inputRequest() (json.RawMessage, error) {
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
 		{Key: "inputRequests", Value: inputrequest.Requests(m.pending).Append(nil)},
 		{Key: "requestState", Value: jsonraw.AppendString(nil, text)},
-		{Key: "_meta", Value: r.server.form.Meta},
+		{Key: "_meta", Value: m.server.greeting.Form.Meta},
 	}.Append(nil))
 	return m.asked, nil
 }
 
+// asking returns the input_required result and its expiry.
+func (m *resumption) asking(id, minted string) (jsonraw.Object, time.Time, error) {
+	raw, err := m.inputRequest(id, minted)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	o, err := jsonraw.ParseObject(raw)
+	return o, m.until, err
+}
+
 // seal returns the requestState of the current round. A repeated round keeps its id, so that it can be answered
 // only once.
-func (r *request) seal() (string, error) {
-	m := &r.resumption
+func (m *resumption) seal(id, minted string) (string, error) {
 	s := &continuation.State{
-		ID: rand.Text(), Purpose: r.purpose(), Call: r.callID, Meta: m.meta, Round: m.rounds.Count, Pending: m.pending, Session: r.minted,
+		ID: rand.Text(), Purpose: m.purpose(), Call: id, Meta: m.meta, Round: m.rounds.Count, Pending: m.pending, Session: minted,
 	}
 	if m.state != nil && m.use == nil {
 		s.ID, s.Journal, s.Parked = m.state.ID, m.state.Journal, m.state.Parked
@@ -181,38 +184,12 @@ func (r *request) seal() (string, error) {
 	if m.parked != nil {
 		s.Parked = m.parked.Handle
 	}
-	m.until = r.server.now().Add(max(m.lasts, r.server.opts.AskTime))
+	m.until = m.server.now().Add(max(m.lasts, m.server.opts.AskTime))
 	s.Expires = m.until.Unix()
-	return r.server.waiting.Seal(s, durable(r.conn.opts.Principal))
+	return m.server.waiting.Seal(s, durable(m.client.Principal))
 }
 
 // purpose binds the state to principal, method and params.
-func (r *request) purpose() continuation.Purpose {
-	return continuation.NewPurpose(r.conn.opts.Principal, r.conn.opts.Proof, r.call.Method, r.call.Params)
-}
-
-// begun returns the time at which the client presented the state. For a task it is the creation time.
-func (r *request) begun() time.Time {
-	if r.task != nil {
-		return r.task.Created
-	}
-	return r.server.now()
-}
-
-// taskID returns the ID of the request's task, or "" without one.
-func (r *request) taskID() string {
-	if r.task == nil {
-		return ""
-	}
-	return r.task.ID
-}
-
-// Round converts a round of plugin questions to questions for the client, with unused keys. complete reports
-// whether all already have answers.
-func (r *request) Round(round []runtime.Question) (list []inputrequest.Question, complete bool, err error) {
-	var used []string
-	if r.task != nil { // keys of a task are never reused
-		used = r.task.Asked
-	}
-	return r.resumption.rounds.Next(round, r.declared(), used)
+func (m *resumption) purpose() continuation.Purpose {
+	return continuation.NewPurpose(m.client.Principal, m.client.Proof, m.call.Method, m.call.Params)
 }

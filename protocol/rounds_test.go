@@ -37,9 +37,9 @@ func TestResume_unreadableJournal(t *testing.T) {
 	c := s.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
 	const params = `"name":"t-any","_meta":{` + askableMeta + `}`
-	r := &request{conn: c, server: s, call: envelope.Call{Method: "tools/call", Params: json.RawMessage("{" + params + "}")}}
+	r := newRequest(c, envelope.Call{Method: "tools/call", Params: json.RawMessage("{" + params + "}")}, nil)
 	text, err := s.waiting.Seal(&continuation.State{
-		ID: "id", Purpose: r.purpose(), Call: "c", Round: 1, Expires: time.Now().Add(time.Minute).Unix(), Journal: []byte("of another version"),
+		ID: "id", Purpose: r.resumption.purpose(), Call: "c", Round: 1, Expires: time.Now().Add(time.Minute).Unix(), Journal: []byte("of another version"),
 	}, true)
 	if err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/search"
 )
 
-// searching serves the two tools of the host. If done is false, the request was rewritten to the call of the tool
+// callSearch serves the two tools of the host. If done is false, the request was rewritten to the call of the tool
 // it names.
-func (r *request) searching(ctx context.Context) (body []byte, done bool, err error) {
+func callSearch(ctx context.Context, r *request) (body []byte, done bool, err error) {
 	if !r.server.opts.Search {
 		return nil, false, nil
 	}
 	switch name, _ := jsonraw.String(jsonraw.Get(r.call.Params, "name")); name {
 	case search.Find:
 		r.server.awaitWhole(ctx)
-		o, err := r.current().Index.Answer(jsonraw.Get(r.call.Params, "arguments"))
+		o, err := r.conn.view().Index.Answer(jsonraw.Get(r.call.Params, "arguments"))
 		if err != nil {
 			return nil, true, err
 		}

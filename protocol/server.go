@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -71,13 +73,9 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 
-	form     envelope.Form
 	greeting greeter
-
-	callPrefix string // random, to distinguish call ids of several processes
-	calls      atomic.Uint64
-
-	views listing.Views
+	calls    callIDs
+	views    listing.Views
 
 	keys     *sealed.Keys
 	waiting  *continuation.Keeper
@@ -87,27 +85,23 @@ type Server struct {
 
 	tasks     *task.Runner
 	stopWatch func()
-
-	mu     sync.Mutex
-	closed bool
-	conns  map[*Conn]struct{}
+	conns     openConns
 }
 
 // NewServer returns a server of c. A nil o is the zero Options.
 func NewServer(c Catalog, o *Options) *Server {
-	s := &Server{catalog: c, conns: map[*Conn]struct{}{}, now: time.Now, sessions: envelope.NewSessions(time.Now)}
+	s := &Server{catalog: c, now: time.Now, sessions: envelope.NewSessions(time.Now)}
 	if o != nil {
 		s.opts = *o
 	}
 	s.defaults()
 	s.log = s.opts.Logger
-	s.form = envelope.NewForm(serverInfo(s.opts.Name, s.opts.Version))
-	s.greeting = greeter{Form: s.form, Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
-	s.callPrefix = callPrefix()
+	s.greeting = greeter{Form: envelope.NewForm(serverInfo(s.opts.Name, s.opts.Version)), Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
+	s.calls.prefix = newCallPrefix()
 	s.parking = continuation.NewParkedCalls(s.opts.AskTime)
 	s.waiting = continuation.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
-		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.form.Meta, Discover: s.greeting.Discover, Logger: s.log,
+		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.greeting.Form.Meta, Discover: s.greeting.Discover, Logger: s.log,
 	}
 	s.tasks = s.newTasks()
 	if s.opts.Keys != nil {
@@ -139,56 +133,81 @@ func (s *Server) defaults() {
 	}
 }
 
-// callPrefix returns a random prefix that distinguishes the call ids of several processes in logs. Call ids are not
-// secret.
-func callPrefix() string {
+// callIDs generates call ids, which are not secret.
+type callIDs struct {
+	prefix string // random, to distinguish the processes in logs
+	n      atomic.Uint64
+}
+
+func newCallPrefix() string {
 	var b [4]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:]) + "-"
 }
 
-// nextCall returns a new call id.
-func (s *Server) nextCall() string {
+// next returns a new call id.
+func (c *callIDs) next() string {
 	var b [32]byte
-	id := append(b[:0], s.callPrefix...)
-	return string(strconv.AppendUint(id, s.calls.Add(1), 10))
+	id := append(b[:0], c.prefix...)
+	return string(strconv.AppendUint(id, c.n.Add(1), 10))
 }
 
 // Connect opens a Conn for one client or for one request. A Conn holds only the legacy session, if any, and the
 // requests in flight. It is cheap, and the caller closes it.
 func (s *Server) Connect(o ConnOptions) *Conn {
-	c := &Conn{server: s, opts: o, readied: make(chan struct{})}
-	c.desk.Notify = o.Notify
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.closed = s.closed; !s.closed {
-		s.conns[c] = struct{}{}
+	c := &Conn{server: s, opts: o}
+	c.legacy.readied, c.legacy.desk.Notify = make(chan struct{}), o.Notify
+	if !s.conns.add(c) {
+		c.requests.close()
 	}
 	return c
 }
 
-// forget unregisters a closed Conn.
-func (s *Server) forget(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
+// openConns holds the open connections of a server. It is safe for concurrent use.
+type openConns struct {
+	mu     sync.Mutex
+	closed bool
+	all    map[*Conn]struct{}
 }
 
-// open returns the open Conns.
-func (s *Server) open() []*Conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*Conn, 0, len(s.conns))
-	for c := range s.conns {
-		list = append(list, c)
+// add registers a connection, unless the server is closed.
+func (o *openConns) add(c *Conn) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return false
 	}
-	return list
+	if o.all == nil {
+		o.all = map[*Conn]struct{}{}
+	}
+	o.all[c] = struct{}{}
+	return true
+}
+
+func (o *openConns) remove(c *Conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, c)
+}
+
+// list returns the open connections.
+func (o *openConns) list() []*Conn {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.all))
+}
+
+// close refuses new connections.
+func (o *openConns) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
 }
 
 // Calls returns the number of requests in flight, without subscriptions.
 func (s *Server) Calls() (n int) {
-	for _, c := range s.open() {
-		n += c.calls()
+	for _, c := range s.conns.list() {
+		n += c.requests.calls()
 	}
 	return n
 }
@@ -197,7 +216,7 @@ func (s *Server) Calls() (n int) {
 func (s *Server) changed(ch catalog.Change) {
 	s.tasks.News()
 	owner := s.catalog.Snapshot().Owner
-	for _, c := range s.open() {
+	for _, c := range s.conns.list() {
 		c.announce(ch, owner)
 	}
 }
@@ -205,21 +224,19 @@ func (s *Server) changed(ch catalog.Change) {
 // Close shuts the server down: it refuses new requests, ends subscriptions and waits for the requests in flight.
 // When ctx is done it cancels them, still waits, and returns ctx.Err.
 func (s *Server) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.conns.close()
 	s.stopWatch()
 	s.tasks.Close()
 	s.parking.Close()
-	conns := s.open()
+	conns := s.conns.list()
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {
-			c.cancelAll()
+			c.requests.cancelAll()
 		}
 	})
 	for _, c := range conns {
 		c.EndSubscriptions()
-		c.drain()
+		c.requests.drain()
 	}
 	if stop() {
 		return nil

@@ -3,7 +3,6 @@ package protocol
 import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -40,11 +39,4 @@ func (r *request) findSession() error {
 		r.session = r.minted
 	}
 	return nil
-}
-
-// tellSession adds the handle of a session begun by this request.
-func (r *request) tellSession(o *jsonraw.Object) {
-	if r.minted != "" {
-		untrusted.SetMeta(o, envelope.MetaSession, jsonraw.AppendString(nil, r.minted))
-	}
 }

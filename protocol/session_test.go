@@ -16,10 +16,8 @@ func TestFindSession_isItsOwn(t *testing.T) {
 	for _, method := range []string{"completion/complete", "resources/list"} {
 		found := map[string]bool{}
 		for _, who := range []string{"ada", "eve"} {
-			r := &request{
-				conn: &Conn{opts: ConnOptions{Principal: who}}, server: server,
-				call: envelope.Call{Method: method, Params: json.RawMessage(`{"requestState":"x"}`), Meta: meta},
-			}
+			conn := &Conn{server: server, opts: ConnOptions{Principal: who}}
+			r := newRequest(conn, envelope.Call{Method: method, Params: json.RawMessage(`{"requestState":"x"}`), Meta: meta}, nil)
 			if err := r.findSession(); err != nil || r.session == newSession || found[r.session] {
 				t.Errorf("%s of %s: session %q, %v", method, who, r.session, err)
 			}

@@ -23,7 +23,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := r.wantTasks(ctx, &honoured)
+	tasks, err := wantedTasks(ctx, r, &honoured)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	defer r.conn.subscriptions.Drop(l)
-	stop, err := r.watchTasks(ctx, l, tasks)
+	stop, err := r.conn.watchTasks(ctx, l, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-l.Ended:
-			r.tearDown(meta)
+			tearDown(r, meta)
 			return r.frame(jsonraw.Object{{Key: "_meta", Value: meta}}, false), nil
 		case <-l.Wake:
 			r.stream.Tell(l.News(meta)...)
@@ -55,7 +55,7 @@ func listen(ctx context.Context, r *request) ([]byte, error) {
 
 // tearDown tells the client that the server ends a subscription. On a persistent connection nothing else precedes
 // the result; over HTTP the stream ends.
-func (r *request) tearDown(meta []byte) {
+func tearDown(r *request, meta []byte) {
 	if r.conn.opts.Notify != nil {
 		r.stream.Tell(jsonrpc.Notification("notifications/cancelled", jsonraw.Object{
 			{Key: "_meta", Value: meta}, {Key: "requestId", Value: r.call.ID}, {Key: "reason", Value: json.RawMessage(`"the server ends the subscription"`)}}))
@@ -74,7 +74,7 @@ func (c *Conn) EndSubscriptions() { c.subscriptions.End() }
 
 // EndSubscriptions ends every subscriptions/listen of all connected clients.
 func (s *Server) EndSubscriptions() {
-	for _, c := range s.open() {
+	for _, c := range s.conns.list() {
 		c.EndSubscriptions()
 	}
 }
@@ -82,7 +82,7 @@ func (s *Server) EndSubscriptions() {
 // announce sends the client's notifications for a change.
 func (c *Conn) announce(ch catalog.Change, owner func(uri string) string) {
 	news := c.subscriptions.Tell(ch, owner)
-	if c.ready.Load() && c.announcesChanges() {
+	if c.legacy.ready.Load() && c.announcesChanges() {
 		for _, m := range news.Messages(nil) {
 			c.opts.Notify(m)
 		}

@@ -22,12 +22,12 @@ func missingTasks() *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMissingCapability, Message: "the client does not declare " + extensionTasks, Data: data}
 }
 
-// asTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool
+// callAsTask runs a call as a task if both the tool and the client support it; done reports whether it answered. A tool
 // that asks before it starts its work runs as a call until it has the answers.
-func (r *request) asTask(ctx context.Context, t *catalog.Tool) (body []byte, done bool, err error) {
+func callAsTask(ctx context.Context, r *request, t *catalog.Tool) (body []byte, done bool, err error) {
 	support, _ := jsonraw.String(jsonraw.Get(t.Definition, "execution", "taskSupport"))
 	if !r.call.Modern {
-		return r.asLegacyTask(ctx, t, support)
+		return callAsLegacyTask(ctx, r, t, support)
 	}
 	if r.task != nil || support != "optional" && support != "required" {
 		return nil, false, nil
@@ -46,20 +46,20 @@ func (r *request) asTask(ctx context.Context, t *catalog.Tool) (body []byte, don
 	case resumed && t.Keeps(r.session): // a call suspended in its instance ends in the form it began
 		return nil, false, nil
 	}
-	begun, err := r.openOnce(ctx, t, slices.Clone(r.call.Params), 0, func(string) {})
+	begun, err := openTask(ctx, r, t, slices.Clone(r.call.Params), 0, func(string) {})
 	if err != nil {
 		return nil, true, err
 	}
 	o := append(jsonraw.Object{{Key: "resultType", Value: json.RawMessage(`"task"`)}}, begun.Describe()...)
-	o.Set("_meta", r.server.form.Meta)
-	r.tellSession(&o)
+	o.Set("_meta", r.form.Meta)
+	r.nameSession(&o)
 	return r.prepared(jsonraw.OneLine(o.Append(nil))), true, nil
 }
 
-// openOnce opens a task. If the idempotency key of the call already has one, that task is returned. known is called
+// openTask opens a task. If the idempotency key of the call already has one, that task is returned. known is called
 // with its ID before it runs.
-func (r *request) openOnce(ctx context.Context, tool *catalog.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
-	w, err := r.wishes()
+func openTask(ctx context.Context, r *request, tool *catalog.Tool, params json.RawMessage, ttl time.Duration, known func(id string)) (task.Task, error) {
+	w, err := wishes(r)
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -67,33 +67,33 @@ func (r *request) openOnce(ctx context.Context, tool *catalog.Tool, params json.
 	n := task.New{Principal: o.Principal, Proof: o.Proof, Durable: durable(o.Principal), Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}
 	if w.Once != "" && !w.DryRun {
-		return r.openFor(ctx, tool.Name, w.Once, n, known)
+		return openTaskOnce(ctx, r, tool.Name, w.Once, n, known)
 	}
 	return r.server.tasks.Open(ctx, n, known)
 }
 
-// theTask finds the task named by the request.
-func (r *request) theTask(ctx context.Context) (task.Task, error) {
+// namedTask finds the task named by the request.
+func namedTask(ctx context.Context, r *request) (task.Task, error) {
 	if r.call.Modern && !r.call.Declares(extensionTasks) {
 		return task.Task{}, missingTasks()
 	}
-	if !r.call.Modern && !r.knowsTasks() {
-		return task.Task{}, r.notFound()
+	if !r.call.Modern && !r.conn.knowsTasks() {
+		return task.Task{}, notFound(r.call.Method)
 	}
 	id, err := r.call.Text("taskId")
 	if err != nil {
 		return task.Task{}, err
 	}
-	t, err := r.find(ctx, id)
-	return t, r.taskError(err)
+	t, err := r.conn.task(ctx, id)
+	return t, taskError(err)
 }
 
-// find returns a task of the caller.
-func (r *request) find(ctx context.Context, id string) (task.Task, error) {
-	return r.server.tasks.Find(ctx, r.conn.opts.Principal, id)
+// task returns a task of the caller.
+func (c *Conn) task(ctx context.Context, id string) (task.Task, error) {
+	return c.server.tasks.Find(ctx, c.opts.Principal, id)
 }
 
-func (r *request) taskError(err error) error {
+func taskError(err error) error {
 	if errors.Is(err, task.ErrUnknown) {
 		return jsonrpc.InvalidParams("unknown task")
 	}
@@ -102,7 +102,7 @@ func (r *request) taskError(err error) error {
 
 // getTask serves tasks/get.
 func getTask(ctx context.Context, r *request) ([]byte, error) {
-	t, err := r.theTask(ctx)
+	t, err := namedTask(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func getTask(ctx context.Context, r *request) ([]byte, error) {
 		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil
 	}
 	o := append(jsonraw.Object{{Key: "resultType", Value: json.RawMessage(`"complete"`)}}, t.Detail()...)
-	o.Set("_meta", r.server.form.Meta)
+	o.Set("_meta", r.form.Meta)
 	return r.prepared(jsonraw.OneLine(o.Append(nil))), nil
 }
 
 // updateTask serves tasks/update with answers to a task's questions. The last answer resumes the task.
 func updateTask(ctx context.Context, r *request) ([]byte, error) {
-	t, err := r.theTask(ctx)
+	t, err := namedTask(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -129,14 +129,14 @@ func updateTask(ctx context.Context, r *request) ([]byte, error) {
 		answers[m.Key] = slices.Clone(m.Value)
 	}
 	if _, err := r.server.tasks.Answer(ctx, t, answers); err != nil {
-		return nil, r.taskError(err)
+		return nil, taskError(err)
 	}
 	return r.frame(nil, false), nil
 }
 
 // cancelTask serves tasks/cancel. Finished tasks do not change.
 func cancelTask(ctx context.Context, r *request) ([]byte, error) {
-	t, err := r.theTask(ctx)
+	t, err := namedTask(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func cancelTask(ctx context.Context, r *request) ([]byte, error) {
 		return nil, jsonrpc.InvalidParams("the task is over")
 	}
 	if t, err = r.server.tasks.Cancel(ctx, t); err != nil {
-		return nil, r.taskError(err)
+		return nil, taskError(err)
 	}
 	if !r.call.Modern {
 		return r.prepared(jsonraw.OneLine(t.DescribeLegacy().Append(nil))), nil

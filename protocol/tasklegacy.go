@@ -32,7 +32,7 @@ const (
 )
 
 // knowsTasks reports whether the legacy session has tasks.
-func (r *request) knowsTasks() bool { return r.conn.session() == envelope.V20251125 }
+func (c *Conn) knowsTasks() bool { return c.legacy.version() == envelope.V20251125 }
 
 // legacyTasks returns the tasks capability of 2025-11-25. Anonymous callers get no tasks/list, which would show the
 // tasks of others.
@@ -43,9 +43,9 @@ func (c *Conn) legacyTasks() json.RawMessage {
 	return json.RawMessage(`{"cancel":{},"requests":{"tools":{"call":{}}}}`)
 }
 
-// asLegacyTask runs a call as a task if the client requested it.
-func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support string) (body []byte, done bool, err error) {
-	if !r.knowsTasks() {
+// callAsLegacyTask runs a call as a task if the client requested it.
+func callAsLegacyTask(ctx context.Context, r *request, t *catalog.Tool, support string) (body []byte, done bool, err error) {
+	if !r.conn.knowsTasks() {
 		return nil, false, nil
 	}
 	wanted, may := jsonraw.Get(r.call.Params, "task"), support == "optional" || support == "required"
@@ -70,7 +70,7 @@ func (r *request) asLegacyTask(ctx context.Context, t *catalog.Tool, support str
 	params.Delete("task")
 	untrusted.SetMeta(&params, envelope.MetaCapabilities, r.declared().Object())
 	r.session = r.conn.opts.Session
-	begun, err := r.openOnce(ctx, t, params.Append(nil), ttl, func(id string) { r.conn.watchTask(ctx, id) })
+	begun, err := openTask(ctx, r, t, params.Append(nil), ttl, func(id string) { r.conn.watchTask(ctx, id) })
 	if err != nil {
 		return nil, true, err
 	}
@@ -92,8 +92,8 @@ func ttlOf(raw json.RawMessage) (time.Duration, error) {
 
 // listTasks serves tasks/list.
 func listTasks(ctx context.Context, r *request) ([]byte, error) {
-	if !r.knowsTasks() || !durable(r.conn.opts.Principal) {
-		return nil, r.notFound()
+	if !r.conn.knowsTasks() || !durable(r.conn.opts.Principal) {
+		return nil, notFound(r.call.Method)
 	}
 	after := ""
 	if raw := jsonraw.Get(r.call.Params, "cursor"); raw != nil {
@@ -122,19 +122,19 @@ func listTasks(ctx context.Context, r *request) ([]byte, error) {
 
 // taskResult serves tasks/result. It waits for the end of the task and sends its questions meanwhile.
 func taskResult(ctx context.Context, r *request) ([]byte, error) {
-	if !r.knowsTasks() {
-		return nil, r.notFound()
+	if !r.conn.knowsTasks() {
+		return nil, notFound(r.call.Method)
 	}
 	for {
-		t, err := r.theTask(ctx)
+		t, err := namedTask(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		if t.Status.Over() {
-			return r.taskOutcome(&t)
+			return taskOutcome(r, &t)
 		}
 		if t.Status == task.Input {
-			if err := r.askForTask(ctx, &t, true); err != nil {
+			if err := r.conn.askForTask(ctx, &t, r.stream.Tell, true); err != nil {
 				return nil, err
 			}
 		}
@@ -147,7 +147,7 @@ func taskResult(ctx context.Context, r *request) ([]byte, error) {
 }
 
 // taskOutcome returns the result of the underlying call.
-func (r *request) taskOutcome(t *task.Task) ([]byte, error) {
+func taskOutcome(r *request, t *task.Task) ([]byte, error) {
 	switch t.Status {
 	case task.Cancelled:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the task was cancelled"}
@@ -178,17 +178,17 @@ func relation(t *task.Task) json.RawMessage {
 	return jsonraw.Object{{Key: "taskId", Value: jsonraw.AppendString(nil, t.ID)}}.Append(nil)
 }
 
-// askForTask sends the questions of a task to its client, unless they are already being asked. If final, no answer
-// counts as cancelled; otherwise the task continues to wait.
-func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) error {
-	m := r.server.tasks
+// askForTask sends the questions of a task to its client by tell, unless they are already being asked. If final, no
+// answer counts as cancelled; otherwise the task continues to wait.
+func (c *Conn) askForTask(ctx context.Context, t *task.Task, tell func(...[]byte), final bool) error {
+	m := c.server.tasks
 	if !m.ClaimQuestions(t.ID) {
 		return nil
 	}
 	defer m.ReleaseQuestions(t.ID)
-	ctx, cancel := context.WithTimeoutCause(ctx, r.server.opts.AskTime, runtime.ErrUnanswered)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
-	if err := r.conn.awaitReady(ctx); err != nil {
+	if err := c.legacy.awaitReady(ctx); err != nil {
 		return err
 	}
 	keys := slices.Sorted(maps.Keys(t.Requests))
@@ -202,7 +202,7 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		method, _ := jsonraw.String(jsonraw.Get(t.Requests[key], "method"))
 		params, _ := jsonraw.ParseObject(jsonraw.Get(t.Requests[key], "params"))
 		untrusted.SetMeta(&params, relatedTask, relation(t))
-		w, err := r.conn.desk.Send(method, params.Append(nil), r.stream.Tell)
+		w, err := c.legacy.desk.Send(method, params.Append(nil), tell)
 		if err != nil {
 			return err
 		}
@@ -222,5 +222,5 @@ func (r *request) askForTask(ctx context.Context, t *task.Task, final bool) erro
 		}
 	}
 	_, err := m.Answer(ctx, *t, answers)
-	return r.taskError(err)
+	return taskError(err)
 }

@@ -25,28 +25,28 @@ func TestAskForTask_leavesNothing(t *testing.T) {
 	var said []string
 	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
-	close(c.readied)
-	r := &request{conn: c, server: h.server, stream: notify.Stream{Send: func(m []byte) { said = append(said, string(m)) }}}
+	close(c.legacy.readied)
+	stream := notify.Stream{Send: func(m []byte) { said = append(said, string(m)) }}
 	for range 30 { // otherwise each would leave two behind
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := r.askForTask(ctx, &asked, true); !errors.Is(err, context.Canceled) {
+		if err := c.askForTask(ctx, &asked, stream.Tell, true); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 	}
 	withdrawn := strings.Count(strings.Join(said, ""), `"notifications/cancelled"`)
-	if n := c.desk.Waiting(); n != 0 || withdrawn < 60 {
+	if n := c.legacy.desk.Waiting(); n != 0 || withdrawn < 60 {
 		t.Errorf("%d questions wait, %d were withdrawn", n, withdrawn)
 	}
 	for range 62 { // leave room for two of three
-		if _, err := c.desk.Send("roots/list", nil, r.stream.Tell); err != nil {
+		if _, err := c.legacy.desk.Send("roots/list", nil, stream.Tell); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := r.askForTask(t.Context(), &asked, true); err == nil || !strings.Contains(err.Error(), "too many questions wait") {
+	if err := c.askForTask(t.Context(), &asked, stream.Tell, true); err == nil || !strings.Contains(err.Error(), "too many questions wait") {
 		t.Errorf("got %v", err)
 	}
-	if n := c.desk.Waiting(); n != 62 {
+	if n := c.legacy.desk.Waiting(); n != 62 {
 		t.Errorf("%d questions wait", n)
 	}
 }

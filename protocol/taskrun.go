@@ -10,7 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
-	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -61,13 +60,13 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 		params = t.Next()
 	}
 	c := s.Connect(ConnOptions{Principal: t.Principal, Proof: t.Proof, Session: t.Session})
-	defer s.forget(c)
+	defer s.conns.remove(c)
 	call := envelope.Parse(&jsonrpc.Message{ID: json.RawMessage(`"task"`), Method: "tools/call", Params: params})
 	call.Modern = true
-	r := &request{conn: c, server: s, call: call, task: t, stop: func() {}}
-	r.stream.Token, r.stream.Send = call.Token, func(msg []byte) { s.tasks.Tell(t.ID, msg) }
+	r := newRequest(c, call, func(msg []byte) { s.tasks.Tell(t.ID, msg) })
+	r.task, r.stop = t, func() {}
 	r.resumption.lasts = t.Expires().Sub(s.now())
-	body, err := r.guarded(ctx, callTool)
+	body, err := r.guard(ctx, callTool)
 	resp := r.respond(ctx, body, err)
 	return task.Outcome{Body: resp.Body, Err: resp.Err}
 }
@@ -75,8 +74,8 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 // mayBeCalledAgain is the end of the error text for a task that cannot continue although its call is valid.
 const mayBeCalledAgain = ", so it cannot continue: its earlier effects remain, and it may be called again"
 
-// failedTask answers a task that failed after its process was lost, or returns ok false.
-func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bool) {
+// failTask answers a task that failed after its process was lost, or returns ok false.
+func failTask(r *request, err error) (body []byte, wire *jsonrpc.Error, ok bool) {
 	var lost *task.LostError
 	var unknown *journal.UnknownError
 	message, retryable := "", "false"
@@ -99,33 +98,10 @@ func (r *request) failedTask(err error) (body []byte, wire *jsonrpc.Error, ok bo
 		data.Set("unknown_outcome", json.RawMessage("true"))
 		data.Set("request", jsonraw.AppendString(nil, unknown.What))
 	}
-	if outside := r.outside(); outside != nil {
+	if outside := r.outside(r.resumption.journal); outside != nil {
 		data.Set("done", outside)
 	}
-	r.server.log.Warn("a task failed", "task", r.task.ID, "call", r.callID, "name", r.subject, "error", message, "cause", err)
+	r.log.Warn("a task failed", "task", r.task.ID, "call", r.id, "name", r.subject, "error", message, "cause", err)
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: message, Data: data.Append(nil)})
 	return body, wire, true
-}
-
-// askKept publishes the questions of a kept task and waits for the answers.
-func (r *request) askKept(ctx context.Context, round []runtime.Question) ([]runtime.Answer, error) {
-	list, complete, err := r.Round(round)
-	if err != nil {
-		return nil, err
-	}
-	if complete {
-		return inputrequest.Answers(list, len(round))
-	}
-	ctx, resume := runtime.Pause(ctx)
-	defer resume()
-	answers, err := r.server.tasks.Ask(ctx, r.task, inputrequest.Requests(list), r.server.opts.AskTime)
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		if p := &list[i]; p.Open() {
-			p.Answer = answers[p.Key]
-		}
-	}
-	return inputrequest.Answers(list, len(round))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
@@ -11,8 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
-// wantTasks reads params.notifications.taskIds, drops tasks of other callers, and returns the remaining IDs.
-func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids []string, err error) {
+// wantedTasks reads params.notifications.taskIds, drops tasks of other callers, and returns the remaining IDs.
+func wantedTasks(ctx context.Context, r *request, honoured *jsonraw.Object) (ids []string, err error) {
 	list := jsonraw.Get(r.call.Params, "notifications", "taskIds")
 	if jsonraw.IsNull(list) {
 		return nil, nil
@@ -29,7 +30,7 @@ func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids 
 		if !ok {
 			return nil, jsonrpc.InvalidParams("params.notifications.taskIds must hold strings")
 		}
-		switch _, err := r.find(ctx, id); {
+		switch _, err := r.conn.task(ctx, id); {
 		case err == nil && !slices.Contains(ids, id):
 			ids = append(ids, id)
 		case err != nil && !errors.Is(err, task.ErrUnknown):
@@ -41,7 +42,7 @@ func (r *request) wantTasks(ctx context.Context, honoured *jsonraw.Object) (ids 
 }
 
 // watchTasks sends task updates to a subscription until stop is called.
-func (r *request) watchTasks(ctx context.Context, s *notify.Subscription, ids []string) (stop func(), err error) {
+func (c *Conn) watchTasks(ctx context.Context, s *notify.Subscription, ids []string) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
 		for _, f := range stops {
@@ -49,10 +50,10 @@ func (r *request) watchTasks(ctx context.Context, s *notify.Subscription, ids []
 		}
 	}
 	for _, id := range ids {
-		one, err := r.server.tasks.Book.Watch(ctx, r.conn.opts.Principal, id, s.TellTask)
+		one, err := c.server.tasks.Book.Watch(ctx, c.opts.Principal, id, s.TellTask)
 		if err != nil {
 			stop()
-			return nil, r.taskError(err)
+			return nil, taskError(err)
 		}
 		stops = append(stops, one)
 	}
@@ -76,9 +77,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		case t.Status.Over():
 			cancel()
 			m.Hear(id, nil)
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			delete(c.watched, id)
+			c.watches.remove(id)
 		}
 	})
 	if err != nil {
@@ -86,35 +85,51 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		m.Hear(id, nil)
 		return // the client polls anyway
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.watched == nil {
-		c.watched = map[string]func(){}
-	}
-	c.watched[id] = func() {
+	c.watches.add(id, func() {
 		cancel()
 		stop()
 		m.Hear(id, nil)
-	}
+	})
 }
 
 // askUnbidden sends the questions of a task outside tasks/result and does not wait for the answers.
 func (c *Conn) askUnbidden(ctx context.Context, t task.Task) {
 	m := c.server.tasks
 	m.Go(func() {
-		r := &request{conn: c, server: c.server, stream: notify.Stream{Send: c.opts.Notify}}
-		if err := r.askForTask(ctx, &t, false); err != nil && ctx.Err() == nil {
+		stream := notify.Stream{Send: c.opts.Notify}
+		if err := c.askForTask(ctx, &t, stream.Tell, false); err != nil && ctx.Err() == nil {
 			c.server.log.Warn("the answers to a task's questions are lost", "task", t.ID, "error", err)
 		}
 	})
 }
 
-// forgetTasks ends all watches of watchTask.
-func (c *Conn) forgetTasks() {
-	c.mu.Lock()
-	stops := c.watched
-	c.watched = nil
-	c.mu.Unlock()
+// taskWatches holds the watches of Conn.watchTask. It is safe for concurrent use.
+type taskWatches struct {
+	mu    sync.Mutex
+	stops map[string]func() // by task ID
+}
+
+func (w *taskWatches) add(id string, stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stops == nil {
+		w.stops = map[string]func(){}
+	}
+	w.stops[id] = stop
+}
+
+func (w *taskWatches) remove(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.stops, id)
+}
+
+// stopAll ends all watches.
+func (w *taskWatches) stopAll() {
+	w.mu.Lock()
+	stops := w.stops
+	w.stops = nil
+	w.mu.Unlock()
 	for _, stop := range stops {
 		stop()
 	}

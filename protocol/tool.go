@@ -7,7 +7,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
@@ -20,7 +19,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := r.call.CheckKeys(); err != nil {
 		return nil, err
 	}
-	if body, done, err := r.searching(ctx); done || err != nil {
+	if body, done, err := callSearch(ctx, r); done || err != nil {
 		return body, err
 	}
 	name, err := r.call.Text("name")
@@ -29,9 +28,9 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	}
 	t, v, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Tool, bool) { return s.Tool(name) })
 	if !ok {
-		return nil, r.noTool(name)
+		return nil, noTool(r, name)
 	}
-	if body, done, err := r.asTask(ctx, t); done || err != nil {
+	if body, done, err := callAsTask(ctx, r, t); done || err != nil {
 		return body, err
 	}
 	call, err := r.forward(t.Name)
@@ -41,35 +40,38 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if err := checkArguments(v, t, jsonraw.Get(r.call.Params, "arguments")); err != nil {
 		return nil, err
 	}
-	w, err := r.wishes()
+	w, err := wishes(r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.serveTool(ctx, t, call, w)
+	o, err := callToolOnce(ctx, r, t, call, w)
 	if err != nil {
 		return nil, err
 	}
 	r.finishTool(&o)
-	r.bound(ctx, &o, lower(t.Limit(), w.MaxBytes))
+	r.bound(&o, lower(t.Limit(), w.MaxBytes), func(o jsonraw.Object) string {
+		return r.server.keepWhole(ctx, r.conn.opts.Principal, r.id, o)
+	})
 	return r.frame(o, false), nil
 }
 
-// serveTool calls a tool, at most once if the call has an idempotency key.
-func (r *request) serveTool(ctx context.Context, t *catalog.Tool, call catalog.Call, w envelope.Wishes) (jsonraw.Object, error) {
+// callToolOnce calls a tool, at most once if the call has an idempotency key.
+func callToolOnce(ctx context.Context, r *request, t *catalog.Tool, call catalog.Call, w envelope.Wishes) (jsonraw.Object, error) {
 	call.DryRun = w.DryRun
-	run := func() (jsonraw.Object, error) {
-		return r.serve(ctx, t, call, func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) { return runTool(ctx, t, call) })
-	}
+	run := func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) { return runTool(ctx, t, call) }
 	if w.Once == "" || w.DryRun {
-		return run()
+		return runResumable(ctx, r, t, call, run)
 	}
-	return r.server.once().Do(ctx, r.onceCall(t.Name, w.Once), run)
+	keyed := call // call itself stays out of the closure, and off the heap
+	return r.server.once().Do(ctx, keyedCall(r, t.Name, w.Once), func() (jsonraw.Object, error) {
+		return runResumable(ctx, r, t, keyed, run)
+	})
 }
 
 // errNoTool ends a task after the removal of its tool.
 var errNoTool = errors.New("unknown tool")
 
-func (r *request) noTool(name string) error {
+func noTool(r *request, name string) error {
 	if r.task != nil {
 		r.subject = name
 		return errNoTool
@@ -127,24 +129,8 @@ func checkArguments(v *listing.View, t *catalog.Tool, args json.RawMessage) erro
 	return nil
 }
 
-// finishTool completes a checked result. It adds structured content as text for clients that may not support it,
-// and the denied effects of a failed call.
-func (r *request) finishTool(o *jsonraw.Object) {
-	result.Readable(o, !r.call.Modern)
-	if !result.Failed(*o) {
-		return
-	}
-	hints := r.hinted()
-	if refused := hints.Block(result.Said(*o)); refused != nil {
-		result.Add(o, refused)
-	}
-	if f := hints.Own(); f != nil {
-		untrusted.SetMeta(o, result.ErrorMeta, f.Data(r.callID))
-	}
-}
-
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
-func (r *request) wishes() (envelope.Wishes, error) {
+func wishes(r *request) (envelope.Wishes, error) {
 	w, err := r.call.Wishes()
 	switch {
 	case err != nil || w.Once == "":

@@ -23,9 +23,9 @@ func parsed(ask func(context.Context, catalog.Call) (json.RawMessage, error), re
 	}
 }
 
-// serve performs a call to a catalog entry. In the modern era, a call to a plugin with kept state is parked where
+// runResumable performs a call to a catalog entry. In the modern era, a call to a plugin with kept state is parked where
 // it asks, and r may continue a parked call.
-func (r *request) serve(ctx context.Context, entry interface{ Keeps(session string) bool }, call catalog.Call, run runs) (jsonraw.Object, error) {
+func runResumable(ctx context.Context, r *request, entry interface{ Keeps(session string) bool }, call catalog.Call, run runs) (jsonraw.Object, error) {
 	m := &r.resumption
 	p := m.parked
 	switch {
@@ -39,7 +39,7 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 	case !r.call.Modern || !entry.Keeps(call.Session):
 		return run(ctx, call)
 	default:
-		p = r.park(ctx, call, run)
+		p = park(ctx, r, call, run)
 	}
 	o, asked, err := p.Wait(ctx)
 	if asked != nil {
@@ -50,7 +50,7 @@ func (r *request) serve(ctx context.Context, entry interface{ Keeps(session stri
 }
 
 // park begins a call that suspends in its instance when it asks.
-func (r *request) park(ctx context.Context, call catalog.Call, run runs) *continuation.ParkedCall {
+func park(ctx context.Context, r *request, call catalog.Call, run runs) *continuation.ParkedCall {
 	return r.server.parking.Begin(ctx, r, func(ctx context.Context, p *continuation.ParkedCall) (_ jsonraw.Object, err error) {
 		defer catch(&err)
 		call.Client, call.Journal = p, nil // it is not replayed, so it has no journal

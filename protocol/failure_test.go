@@ -27,7 +27,7 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 			if strings.Contains(string(r.Body), test.secret) {
 				t.Errorf("the client sees %s", r.Body)
 			}
-			call := s.callPrefix + "1"
+			call := s.calls.prefix + "1"
 			if !strings.Contains(string(r.Body), call) {
 				t.Errorf("the client does not see the call id: %s", r.Body)
 			}
@@ -41,8 +41,8 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 // An unexpected error is internal and reveals no details.
 func TestFailed_Unknown(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
-	r := &request{server: s, call: envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}}
-	body, e := r.failed(errors.New("secret"))
+	r := newRequest(s.Connect(ConnOptions{}), envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}, nil)
+	body, e := r.fail(errors.New("secret"))
 	if e == nil || e.Code != jsonrpc.CodeInternal || strings.Contains(string(body), "secret") {
 		t.Errorf("%s", body)
 	}
