@@ -5,16 +5,7 @@ import (
 	"syscall"
 )
 
-// identify sets the fields that distinguish files with the same size and time.
-func (s *Stamp) identify(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return false
-	}
-	s.Device, s.Inode = uint64(st.Dev), st.Ino
-	s.Ctime = st.Ctim.Nano()
-	return true
-}
+func ctime(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
 // The fcntl constants for leases, which package syscall lacks.
 const (
