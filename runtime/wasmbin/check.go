@@ -274,7 +274,7 @@ func (c *checker) names() {
 		c.overInt("the number of names", total, c.l.Names)
 	}
 	if c.note(r.err); len(all) > 0 {
-		c.out = AppendSection(c.out, sectionCustom, AppendBytes(append(AppendName(nil, "name"), 1), all))
+		c.out = AppendSection(c.out, SectionCustom, AppendBytes(append(AppendName(nil, "name"), 1), all))
 	}
 }
 

@@ -36,29 +36,29 @@ func (c *checker) section(id byte, content []byte) {
 // write writes the module. Sections that Read has skipped are decoded here. The code comes first, since a table that
 // it grows gets a maximum.
 func (c *checker) write() {
-	code := c.read(sectionCode, c.code)
+	code := c.read(SectionCode, c.code)
 	if len(c.leaf) != c.b.Funcs {
 		c.note(fmt.Errorf("%w: %d functions are declared but %d have code", ErrMalformed, c.b.Funcs, len(c.leaf)))
 	}
 	c.boundTables()
 	c.out = append(make([]byte, 0, c.b.Size()+64), header...)
-	c.section(sectionType, appendTypes(c.b.types))
-	c.section(sectionImport, appendImports(c.b.Imports))
-	c.section(sectionFunction, appendFunctions(c.b.funcs[c.b.imported:]))
-	c.section(sectionTable, c.appendTables())
-	c.section(sectionMemory, appendMemory(c.b.Memory))
-	c.section(sectionGlobal, c.read(sectionGlobal, c.globals))
+	c.section(SectionType, appendTypes(c.b.types))
+	c.section(SectionImport, appendImports(c.b.Imports))
+	c.section(SectionFunction, appendFunctions(c.b.funcs[c.b.imported:]))
+	c.section(SectionTable, c.appendTables())
+	c.section(SectionMemory, appendMemory(c.b.Memory))
+	c.section(SectionGlobal, c.read(SectionGlobal, c.globals))
 	c.crowd()
-	c.section(sectionExport, appendExports(c.b.Exports))
+	c.section(SectionExport, appendExports(c.b.Exports))
 	if c.b.Start {
-		c.out = AppendSection(c.out, sectionStart, appendU32(nil, c.b.start))
+		c.out = AppendSection(c.out, SectionStart, appendU32(nil, c.b.start))
 	}
-	c.section(sectionElement, c.read(sectionElement, c.elements))
+	c.section(SectionElement, c.read(SectionElement, c.elements))
 	if n := c.b.dataCount; n >= 0 {
-		c.out = AppendSection(c.out, sectionDataCount, appendU32(nil, uint32(n)))
+		c.out = AppendSection(c.out, SectionDataCount, appendU32(nil, uint32(n)))
 	}
-	c.section(sectionCode, code)
-	c.section(sectionData, c.read(sectionData, c.data))
+	c.section(SectionCode, code)
+	c.section(SectionData, c.read(SectionData, c.data))
 	if n := c.b.dataCount; n >= 0 && n != int64(c.segments) {
 		c.note(fmt.Errorf("%w: %d data segments are announced but there are %d", ErrMalformed, n, c.segments))
 	}

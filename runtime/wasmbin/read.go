@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// The section IDs of the binary format.
+// The IDs of the sections of the binary format, each named after its content.
 const (
-	sectionCustom    = 0
-	sectionType      = 1
-	sectionImport    = 2
-	sectionFunction  = 3
-	sectionTable     = 4
-	sectionMemory    = 5
-	sectionGlobal    = 6
-	sectionExport    = 7
-	sectionStart     = 8
-	sectionElement   = 9
-	sectionCode      = 10
-	sectionData      = 11
-	sectionDataCount = 12
-	sectionTag       = 13
+	SectionCustom    = 0
+	SectionType      = 1
+	SectionImport    = 2
+	SectionFunction  = 3
+	SectionTable     = 4
+	SectionMemory    = 5
+	SectionGlobal    = 6
+	SectionExport    = 7
+	SectionStart     = 8
+	SectionElement   = 9
+	SectionCode      = 10
+	SectionData      = 11
+	SectionDataCount = 12
+	SectionTag       = 13
 )
 
 // Read bounds these entries itself, since their Go values are many times larger than their encoding. The largest real
@@ -85,7 +85,7 @@ func split(wasm []byte) (sections []section, err error) {
 		r.bytes(size)
 		s.end = r.pos
 		rank := sectionRank(s.id)
-		if s.id != sectionCustom && rank <= last {
+		if s.id != SectionCustom && rank <= last {
 			r.fail(ErrMalformed, "%s at offset %d is unknown, doubled or out of order", sectionName(s.id), s.begin)
 		}
 		last = max(last, rank)
@@ -103,9 +103,9 @@ func split(wasm []byte) (sections []section, err error) {
 // sectionRank returns the position of a section in the order of the format, or -1 for an unknown ID; custom sections
 // are 0.
 func sectionRank(id byte) int {
-	return bytes.IndexByte([]byte{sectionCustom, sectionType, sectionImport, sectionFunction, sectionTable,
-		sectionMemory, sectionTag, sectionGlobal, sectionExport, sectionStart, sectionElement,
-		sectionDataCount, sectionCode, sectionData}, id)
+	return bytes.IndexByte([]byte{SectionCustom, SectionType, SectionImport, SectionFunction, SectionTable,
+		SectionMemory, SectionTag, SectionGlobal, SectionExport, SectionStart, SectionElement,
+		SectionDataCount, SectionCode, SectionData}, id)
 }
 
 func sectionName(id byte) string {

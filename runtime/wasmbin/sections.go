@@ -8,27 +8,27 @@ import (
 func (b *Binary) section(s *section) error {
 	r := b.reader(s)
 	switch s.id {
-	case sectionCustom:
+	case SectionCustom:
 		name := r.name()
 		b.Custom = append(b.Custom, Section{name, r.b[r.pos:]})
 		return r.err
-	case sectionType:
+	case SectionType:
 		b.readTypes(r)
-	case sectionImport:
+	case SectionImport:
 		b.readImports(r)
-	case sectionFunction:
+	case SectionFunction:
 		b.readFunctions(r)
-	case sectionTable:
+	case SectionTable:
 		b.readTables(r)
-	case sectionMemory:
+	case SectionMemory:
 		b.readMemories(r)
-	case sectionExport:
+	case SectionExport:
 		b.readExports(r)
-	case sectionStart:
+	case SectionStart:
 		b.Start, b.start = true, r.u32()
-	case sectionDataCount:
+	case SectionDataCount:
 		b.dataCount = int64(r.u32())
-	case sectionTag:
+	case SectionTag:
 		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
 	default: // read by Check, or not used
 		return r.err

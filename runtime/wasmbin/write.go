@@ -24,7 +24,7 @@ func SetCustomSection(wasm []byte, name string, data []byte) ([]byte, error) {
 	out = append(out, wasm[:len(header)]...)
 	written, custom := false, 0
 	for _, s := range b.sections {
-		if s.id == sectionCustom {
+		if s.id == SectionCustom {
 			custom++
 			if b.Custom[custom-1].Name == name {
 				out = appendOnce(out, &written, name, data)
@@ -42,7 +42,7 @@ func appendOnce(out []byte, written *bool, name string, data []byte) []byte {
 	}
 	*written = true
 	head := binary.AppendUvarint(nil, uint64(len(name)))
-	out = append(out, sectionCustom)
+	out = append(out, SectionCustom)
 	out = binary.AppendUvarint(out, uint64(len(head)+len(name)+len(data)))
 	out = append(out, head...)
 	out = append(out, name...)

@@ -11,7 +11,7 @@ func (w *rewriter) writeCode() []byte {
 	var d *wasmbin.Decoder
 	size, n := 0, 0
 	for _, s := range w.b.Sections() {
-		if s.ID == sectionCode {
+		if s.ID == wasmbin.SectionCode {
 			d, size = wasmbin.NewDecoder(s.Data, s.Offset, "the code section"), len(s.Data)
 			n = d.Count(2)
 		}

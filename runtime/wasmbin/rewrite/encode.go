@@ -1,21 +1,5 @@
 package rewrite
 
-// The section IDs of the binary format.
-const (
-	sectionCustom    = 0
-	sectionType      = 1
-	sectionImport    = 2
-	sectionFunction  = 3
-	sectionTable     = 4
-	sectionGlobal    = 6
-	sectionExport    = 7
-	sectionStart     = 8
-	sectionElement   = 9
-	sectionCode      = 10
-	sectionData      = 11
-	sectionDataCount = 12
-)
-
 // The value types used by the rewriter.
 const (
 	typeI32     = 0x7f

@@ -19,5 +19,5 @@ func (w *rewriter) writeNames(out []byte, s wasmbin.RawSection) []byte {
 		names = wasmbin.AppendName(names, d.Name())
 	}
 	w.ends(d)
-	return wasmbin.AppendSection(out, sectionCustom, wasmbin.AppendBytes(append(content, part), names))
+	return wasmbin.AppendSection(out, wasmbin.SectionCustom, wasmbin.AppendBytes(append(content, part), names))
 }

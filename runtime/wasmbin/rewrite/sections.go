@@ -7,8 +7,11 @@ import (
 )
 
 // order is the order of the sections in the format.
-var order = [...]byte{sectionType, sectionImport, sectionFunction, sectionTable, 5, sectionGlobal, sectionExport, sectionStart,
-	sectionElement, sectionDataCount, sectionCode, sectionData, sectionCustom}
+var order = [...]byte{
+	wasmbin.SectionType, wasmbin.SectionImport, wasmbin.SectionFunction, wasmbin.SectionTable, wasmbin.SectionMemory,
+	wasmbin.SectionGlobal, wasmbin.SectionExport, wasmbin.SectionStart, wasmbin.SectionElement, wasmbin.SectionDataCount,
+	wasmbin.SectionCode, wasmbin.SectionData, wasmbin.SectionCustom,
+}
 
 // write returns the new module. The code comes first, since it determines other sections.
 func (w *rewriter) write(size int) []byte {
@@ -27,11 +30,11 @@ func (w *rewriter) write(size int) []byte {
 		switch {
 		case w.err != nil:
 			return nil
-		case id == sectionCode:
+		case id == wasmbin.SectionCode:
 			out = appendList(out, id, code)
-		case id == sectionCustom && there:
+		case id == wasmbin.SectionCustom && there:
 			out = w.writeNames(out, s)
-		case id != sectionCustom:
+		case id != wasmbin.SectionCustom:
 			out = w.writeSection(out, s, !there)
 		}
 	}
@@ -58,35 +61,35 @@ func (w *rewriter) writeSection(out []byte, s wasmbin.RawSection, missing bool) 
 	d := wasmbin.NewDecoder(s.Data, s.Offset, "a section")
 	var content []byte
 	switch s.ID {
-	case sectionType:
+	case wasmbin.SectionType:
 		content = w.extend(d, s.Data, uint32(len(w.types.known)), w.types.added)
-	case sectionImport:
+	case wasmbin.SectionImport:
 		content = w.extendImports(d, s.Data)
-	case sectionFunction:
+	case wasmbin.SectionFunction:
 		content = w.extendFunctions(d, s.Data)
-	case sectionTable:
+	case wasmbin.SectionTable:
 		content = s.Data
 		if n := uint64(len(w.refs.order)); w.hasReferences() {
 			table := binary.AppendUvarint(binary.AppendUvarint([]byte{typeFuncRef, 1}, n), n)
 			content = w.extend(d, s.Data, 1, table)
 		}
-	case sectionGlobal:
+	case wasmbin.SectionGlobal:
 		content = w.writeGlobals(d)
-	case sectionExport:
+	case wasmbin.SectionExport:
 		content = w.writeExports(d)
-	case sectionStart:
+	case wasmbin.SectionStart:
 		if missing || w.o.Snapshot {
 			return out
 		}
 		return wasmbin.AppendSection(out, s.ID, binary.AppendUvarint(nil, uint64(w.shift(uint32(w.start)))))
-	case sectionElement:
+	case wasmbin.SectionElement:
 		content = w.writeElements(d)
-	case sectionDataCount:
+	case wasmbin.SectionDataCount:
 		if missing || w.dropsData() {
 			return out
 		}
 		return wasmbin.AppendSection(out, s.ID, s.Data)
-	case sectionData:
+	case wasmbin.SectionData:
 		content = s.Data
 		if w.o.Snapshot {
 			content = w.writeData(d)

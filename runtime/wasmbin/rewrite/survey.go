@@ -78,9 +78,9 @@ func (s *survey) read() {
 	for _, section := range s.b.Sections() {
 		d := wasmbin.NewDecoder(section.Data, section.Offset, "a section")
 		switch section.ID {
-		case sectionGlobal:
+		case wasmbin.SectionGlobal:
 			s.readGlobals(d)
-		case sectionStart:
+		case wasmbin.SectionStart:
 			s.readStart(d)
 		}
 		s.note(d.Err())
