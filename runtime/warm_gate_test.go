@@ -94,7 +94,7 @@ func reachingGuest(data string, warm ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// A warm-up reaches nothing of a call, whatever it tries. It fails by its own choice, or is ended.
+// A warm-up cannot use anything of a call. If it tries, it gets an error, or is ended.
 func TestPool_warmUp_reachesNothing(t *testing.T) {
 	ask := func(request string) []byte {
 		return reachingGuest(request, w.I32Const(1024), w.I32Const(int32(len(request))), w.Call(fAsk), []byte{0xa7})

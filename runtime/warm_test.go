@@ -75,7 +75,7 @@ func TestPool_warmUp_isInEveryCall(t *testing.T) {
 	}
 }
 
-// An image is equal whatever host takes it, and whoever calls first.
+// An image is the same in every host, for every first caller.
 func TestPool_warmUp_imageIsTheSameInEveryHost(t *testing.T) {
 	var images [2][]byte
 	for i := range images {

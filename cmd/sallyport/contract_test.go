@@ -129,6 +129,9 @@ func exported(t *testing.T, dir string) (lines []string) {
 func parts(d ast.Decl) (all []any) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		if d.Recv != nil && !ast.IsExported(receiver(d)) {
+			return nil
+		}
 		d.Body = nil
 		all = append(all, d)
 	case *ast.GenDecl:
@@ -142,4 +145,19 @@ func parts(d ast.Decl) (all []any) {
 		}
 	}
 	return all
+}
+
+// receiver returns the name of a method's type.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if generic, ok := t.(*ast.IndexExpr); ok {
+		t = generic.X
+	}
+	if name, ok := t.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
 }
