@@ -166,12 +166,6 @@ func (r *netRule) put(b *binding, v string, read func(string) (*url.URL, error))
 	return r.wellFormed()
 }
 
-// wellFormed reports whether the host is valid with its labels filled in.
-func (r *netRule) wellFormed() bool {
-	last := len(r.host) - 1
-	return last < 0 || !r.host[last].bound || len(r.host[last].glob) != 1 || !urlnorm.IsNumber(r.host[last].glob[0])
-}
-
 // fillURL replaces the address of the line by the value: its origin and path, with any query.
 func (r *netRule) fillURL(v string, read func(string) (*url.URL, error)) bool {
 	if read == nil {
@@ -190,7 +184,7 @@ func (r *netRule) fillURL(v string, read func(string) (*url.URL, error)) bool {
 	if err != nil {
 		return false
 	}
-	of := ruleFor("", u)
+	of := patternOf(u)
 	r.url, r.scheme, r.port, r.origin = nil, of.scheme, of.port, true
 	r.host, r.path = markBound(of.host), markBound(of.path)
 	return true

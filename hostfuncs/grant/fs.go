@@ -105,7 +105,8 @@ func parseFS(text string, line int) (r fsRule, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, r.parsePath(rest, line)
+	err = r.parsePath(rest, line)
+	return r, err
 }
 
 // parseRoot removes the root of the pattern, and converts the separators of a Windows path.

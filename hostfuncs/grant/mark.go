@@ -11,8 +11,8 @@ const (
 	maxMarks  = 64
 )
 
-// mark replaces each binding of an address.
-func (r *netRule) mark(address *string, line int) (marks, error) {
+// markBindings replaces each binding of an address.
+func markBindings(address *string, line int) (marks, error) {
 	var m marks
 	var b strings.Builder
 	for rest := *address; rest != ""; {

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
@@ -40,54 +39,6 @@ func (r *netRule) denies(method string, u *url.URL) bool {
 	return r.coversOrigin(method, u) && r.deniesPath(u) && r.deniesQuery(u)
 }
 
-func (r *netRule) deniesPath(u *url.URL) bool {
-	if r.path.match(pathSubject(u)) {
-		return true
-	}
-	bones, readings := r.path.bones(), urlnorm.Skeletons(u.EscapedPath())
-	return len(readings) >= urlnorm.MaxReadings || slices.ContainsFunc(readings, func(steps []string) bool {
-		last := len(steps) - 1
-		at := bones.reach(subject{steps: steps, bones: true})
-		return at[last+1] || steps[last] == "" && last > 0 && at[last] || r.runs() && slices.Contains(at, true) ||
-			bones.match(subject{steps: append(slices.Clip(steps), ""), bones: true})
-	})
-}
-
-// runs reports whether the path ends in the name of a program, which a server runs for all paths below it too.
-func (r *netRule) runs() bool {
-	last := r.path[len(r.path)-1]
-	if last.any || len(last.glob) == 0 {
-		return false
-	}
-	name := strings.ToLower(last.glob[len(last.glob)-1])
-	return slices.ContainsFunc([]string{".php", ".phtml", ".cgi", ".fcgi", ".pl", ".py", ".rb", ".asp", ".aspx", ".ashx", ".asmx", ".axd", ".jsp", ".jspx", ".do", ".cfm", ".cfc", ".dll", ".exe"},
-		func(ending string) bool { return strings.HasSuffix(name, ending) })
-}
-
-// deniesQuery reports whether a server may read a parameter in the request that the line names. A line that names none
-// covers every query.
-func (r *netRule) deniesQuery(u *url.URL) bool {
-	if !r.limited || len(r.query) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(is urlnorm.Param) bool {
-		return slices.ContainsFunc(r.query, func(p param) bool { return p.may(is) })
-	})
-}
-
-// may reports whether a server may treat a parameter as the one that a line names.
-func (p *param) may(be urlnorm.Param) bool {
-	name := urlnorm.Name(p.key)
-	if !be.Any && !slices.ContainsFunc(be.Names, func(n string) bool { return urlnorm.Meets(name, n) }) {
-		return false
-	}
-	if p.value == nil || isStar(p.value) {
-		return true
-	}
-	value := p.value.bones()
-	return slices.ContainsFunc(be.Values, func(v string) bool { return value.meets(v) })
-}
-
 // misread records how servers may read an address that a deny line covers only in a different reading.
 func (d *Decision) misread(method string, u *url.URL) {
 	if d.Grant == nil || !d.Grant.Deny || d.Grant.net().covers(method, u) {
@@ -113,68 +64,6 @@ func (r *netRule) coversAlways(method string, u *url.URL) bool {
 func (r *netRule) coversWithin(u *url.URL) bool {
 	return len(r.within) == 0 || slices.ContainsFunc(r.within, func(w netRule) bool { return w.covers("GET", u) })
 }
-
-// coversHost reports whether the line covers a host. An IP address matches only itself and a lone **, never a part of
-// it.
-func (r *netRule) coversHost(host string) bool {
-	if r.host.spelled() {
-		return r.host.spells(host)
-	}
-	if urlnorm.IsAddress(host) && !r.host.literal() {
-		return len(r.host) == 1 && r.host[0].any
-	}
-	return r.host.match(subject{steps: hostSteps(host)})
-}
-
-func pathSubject(u *url.URL) subject {
-	var t subject
-	for s := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
-		t.steps = append(t.steps, urlnorm.Decode(s))
-	}
-	t.needs = pathNeed(t.steps)
-	return t
-}
-
-// pathNeed marks the segments of an address that contain an encoded separator.
-func pathNeed(steps []string) []need {
-	needs := make([]need, len(steps))
-	for i, s := range steps {
-		if strings.ContainsAny(s, `/\`) {
-			needs[i] = needNoStar
-		}
-	}
-	return needs
-}
-
-// coversQuery reports whether the line covers the query. A line without ? covers any query, except keys by which
-// frameworks override the method. For GET and HEAD they do not.
-func (r *netRule) coversQuery(method string, u *url.URL) bool {
-	if !r.limited {
-		return asIs(method) || !slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(p urlnorm.Param) bool { return p.Method })
-	}
-	for pair := range strings.SplitSeq(u.RawQuery, "&") {
-		if pair == "" {
-			continue
-		}
-		key, value, _ := strings.Cut(pair, "=")
-		if !r.allowsParam(decodeForm(key), decodeForm(value)) {
-			return false
-		}
-	}
-	return true
-}
-
-// asIs reports whether frameworks never override a method.
-func asIs(method string) bool { return method == "GET" || method == "HEAD" }
-
-func (r *netRule) allowsParam(key, value string) bool {
-	return slices.ContainsFunc(r.query, func(p param) bool {
-		return p.bind == nil && !p.plugin && p.key == key && (p.value == nil || p.value.match(value) || isStar(p.value))
-	})
-}
-
-// isStar reports whether a query value is a lone star, which also matches the empty value.
-func isStar(g glob) bool { return len(g) == 2 && g[0] == "" && g[1] == "" }
 
 // Net decides on one request. u must come from urlnorm.URL, and method must be in upper case.
 func (s *Set) Net(method string, u *url.URL) Decision {
@@ -259,16 +148,7 @@ func suggestNet(method string, u *url.URL) string {
 
 // ruleFor returns the rule that covers only one address.
 func ruleFor(method string, u *url.URL) netRule {
-	r := netRule{methods: []string{method}, scheme: u.Scheme, limited: true}
-	r.port, _ = urlnorm.Port(u.Scheme, u.Port(), false)
-	r.host = literals(hostSteps(u.Hostname()))
-	r.path = literals(pathSubject(u).steps)
-	for pair := range strings.SplitSeq(u.RawQuery, "&") {
-		if key, value, _ := strings.Cut(pair, "="); pair != "" {
-			r.query = append(r.query, param{key: decodeForm(key), value: glob{decodeForm(value)}})
-		}
-	}
-	return r
+	return netRule{methods: []string{method}, urlPattern: patternOf(u)}
 }
 
 func literals(steps []string) pattern {

@@ -2,8 +2,6 @@ package grant
 
 import (
 	"slices"
-
-	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
 // Spans reports whether an allowing line covers all effects of o, for any values of a call, with no lower limits. It
@@ -62,8 +60,8 @@ func (r *netRule) spans(o *netRule, methods []string) bool {
 	if o.url != nil {
 		return r.spansWithin(o, methods)
 	}
-	return r.url == nil && r.scheme == o.scheme && r.port == o.port && r.spansHost(o) &&
-		r.path.spans(o.path, pathNeed(o.path.samples())) && r.spansQuery(o)
+	return r.url == nil && r.scheme == o.scheme && r.port == o.port && r.spansHost(&o.urlPattern) &&
+		r.path.spans(o.path, pathNeed(o.path.samples())) && r.spansQuery(&o.urlPattern, o.methods)
 }
 
 // spansWithin compares with a line for a whole address: by the patterns in within.
@@ -82,25 +80,6 @@ func (r *netRule) spansWithin(o *netRule, methods []string) bool {
 	}
 	return len(o.within) > 0 && !slices.ContainsFunc(o.within, func(w netRule) bool {
 		return !slices.ContainsFunc(places, func(place netRule) bool { return place.spans(&w, methods) })
-	})
-}
-
-// spansHost reports whether the line covers the hosts of o. A local address is covered only by its literal name, never
-// by a wildcard.
-func (r *netRule) spansHost(o *netRule) bool {
-	if o.host.literal() && !r.host.literal() && inside(o.hostString()) {
-		return false
-	}
-	return r.host.spans(o.host, nil)
-}
-
-func (r *netRule) spansQuery(o *netRule) bool {
-	if !r.limited {
-		safe := !slices.ContainsFunc(o.methods, func(m string) bool { return !asIs(m) })
-		return safe || !slices.ContainsFunc(o.query, func(p param) bool { return urlnorm.Takes(p.key) })
-	}
-	return o.limited && !slices.ContainsFunc(o.query, func(q param) bool {
-		return !slices.ContainsFunc(r.query, func(own param) bool { return own.spans(&q) })
 	})
 }
 
