@@ -16,7 +16,7 @@ import (
 // SHA-256 of "password"
 const example = "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8"
 
-func TestParse(t *testing.T) {
+func TestParse_readsNamesAndHashes(t *testing.T) {
 	set, err := Parse(strings.NewReader("# comment\n\n  ci-runner : " + example + " \r\nlaptop:" + strings.ToUpper(example[:63]) + "0"))
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_Errors(t *testing.T) {
+func TestParse_namesTheFaultOfALine(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"ci", `line 1: want name:hash`},
 		{"\nci:" + example[1:], `line 2: the hash of "ci" must be 64 hexadecimal digits`},
@@ -53,7 +53,7 @@ func TestParse_Errors(t *testing.T) {
 	}
 }
 
-func TestTokens_NilIsEmpty(t *testing.T) {
+func TestTokens_nilAdmitsNoCaller(t *testing.T) {
 	var none *Tokens
 	if _, _, ok := none.Verify("x"); ok || none.Names() != nil {
 		t.Error("the nil set lets somebody in")
@@ -64,7 +64,7 @@ func TestTokens_NilIsEmpty(t *testing.T) {
 	}
 }
 
-func TestTokens_WithLeavesTheOldSet(t *testing.T) {
+func TestTokens_withLeavesTheOldSetUnchanged(t *testing.T) {
 	base, _ := (*Tokens)(nil).With("a", "1")
 	left, _ := base.With("b", "2")
 	right, _ := base.With("c", "3")
@@ -79,14 +79,14 @@ func TestTokens_WithLeavesTheOldSet(t *testing.T) {
 	}
 }
 
-func TestNew(t *testing.T) {
+func TestNew_returnsDistinctTokens(t *testing.T) {
 	shape := regexp.MustCompile(`^sp_[A-Za-z0-9_-]{43}$`)
 	if a, b := New(), New(); a == b || !shape.MatchString(a) {
 		t.Errorf("tokens %q and %q", a, b)
 	}
 }
 
-func TestAdd(t *testing.T) {
+func TestAdd_storesOnlyTheHash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "tokens")
 	first, err := Add(path, "one")
 	if err != nil {
@@ -123,7 +123,7 @@ func wantMode(t *testing.T, path string) {
 	}
 }
 
-func TestLoad_Refuses(t *testing.T) {
+func TestLoad_refusesFilesOpenToOthersOrTooLarge(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing there")
 	}
@@ -150,7 +150,7 @@ func TestLoad_Refuses(t *testing.T) {
 	}
 }
 
-func TestLocal(t *testing.T) {
+func TestLocal_createsATokenOnceAndReturnsItAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "token")
 	token, created, err := Local(path)
 	if err != nil || !created || len(token) != 46 {
@@ -166,7 +166,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-func TestLocal_Damaged(t *testing.T) {
+func TestLocal_refusesADamagedToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	for _, content := range []string{"", "short\n", strings.Repeat("x", 20) + " " + strings.Repeat("y", 20)} {
 		os.WriteFile(path, []byte(content), 0o600)
@@ -177,7 +177,7 @@ func TestLocal_Damaged(t *testing.T) {
 	}
 }
 
-func TestLocal_ManyProcesses(t *testing.T) {
+func TestLocal_createsOneTokenForConcurrentProcesses(t *testing.T) {
 	for range 20 {
 		path := filepath.Join(t.TempDir(), "token")
 		var mu sync.Mutex

@@ -155,7 +155,7 @@ func (d *desk) waits(n int) {
 }
 
 // Only the page can answer or read anything: not a foreign site, a rebound host name, or a client without the token.
-func TestConsole_attacks(t *testing.T) {
+func TestConsole_servesOnlyItsPage(t *testing.T) {
 	d := newDesk(t)
 	host := strings.TrimPrefix(d.base, "http://")
 	port := host[strings.LastIndexByte(host, ':'):]
@@ -224,7 +224,7 @@ func TestConsole_attacks(t *testing.T) {
 }
 
 // The page is static, loads nothing from elsewhere, and renders no data as markup.
-func TestConsole_page(t *testing.T) {
+func TestConsole_pageLoadsNothingFromElsewhere(t *testing.T) {
 	d := newDesk(t)
 	foreign := regexp.MustCompile(`(?i)https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\son[a-z]+=|javascript:|style="`)
 	for _, path := range []string{"/", "/console.js", "/console.css"} {
@@ -248,7 +248,7 @@ func TestConsole_page(t *testing.T) {
 }
 
 // State is JSON, which browsers do not render as a page.
-func TestConsole_state(t *testing.T) {
+func TestConsole_stateIsJSON(t *testing.T) {
 	d := newDesk(t)
 	code, text, h := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token, "Origin", d.base)
 	var s struct {
@@ -270,7 +270,7 @@ func TestConsole_state(t *testing.T) {
 	}
 }
 
-func TestConsole_answers(t *testing.T) {
+func TestConsole_storesAnswersOnce(t *testing.T) {
 	d := newDesk(t)
 	for _, body := range []string{`{"id":"q1","answer":"maybe"}`, `{"id":"q1"`, `[]`, "", `{"id":"q1","answer":"` + strings.Repeat("x", 2000) + `"}`} {
 		if code, text := d.post(body); code != http.StatusBadRequest {
@@ -313,7 +313,7 @@ func TestConsole_answers(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheck_refusesAddressesOfOtherMachines(t *testing.T) {
 	for addr, good := range map[string]bool{
 		"127.0.0.1:0": true, "[::1]:80": true, "localhost:1": true, "127.8.9.1:0": true,
 		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "192.168.0.1:80": false, "example.com:80": false, "127.0.0.1": false, "127.0.0.1:": false,
@@ -351,7 +351,7 @@ func TestConsole_listensOnce(t *testing.T) {
 }
 
 // Idle connections do not block the page.
-func TestConsole_strangers(t *testing.T) {
+func TestConsole_servesBesideIdleConnections(t *testing.T) {
 	d := newDesk(t)
 	var first net.Conn
 	for range 300 {
@@ -373,7 +373,7 @@ func TestConsole_strangers(t *testing.T) {
 }
 
 // An order applies only to the shown content, and has no effect if that has changed.
-func TestConsole_orders(t *testing.T) {
+func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 	d := newDesk(t)
 	order := func(body string) (int, string) {
 		code, text, _ := d.do("POST", "/order", body, "Authorization", "Bearer "+d.token, "Content-Type", "application/json", "Origin", d.base)

@@ -10,7 +10,7 @@ import (
 )
 
 // A form is shown with its fields, and a client with the token can answer it once, with valid values.
-func TestForm(t *testing.T) {
+func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 	d := newDesk(t)
 	asking := elicit.New(elicit.Options{Store: d.store})
 	f := elicit.Form{Plugin: "demo", Digest: "d", Principal: "me", Params: json.RawMessage(`{"message":"Plugin demo asks: ` + strings.ReplaceAll(evil, `"`, `\"`) + `","requestedSchema":{

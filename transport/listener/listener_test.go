@@ -38,7 +38,7 @@ func accepted(t *testing.T, ln net.Listener) net.Conn {
 	return here
 }
 
-func TestUnix(t *testing.T) {
+func TestUnix_replacesAStaleSocketAndReportsTheUser(t *testing.T) {
 	path := socketPath(t)
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestUnix(t *testing.T) {
 	}
 }
 
-func TestUnix_SomethingInTheWay(t *testing.T) {
+func TestUnix_keepsAFileInItsPlace(t *testing.T) {
 	path := socketPath(t)
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestUnix_SomethingInTheWay(t *testing.T) {
 }
 
 // An eighth of the places is for strangers, and about half of few.
-func TestNewPlaces(t *testing.T) {
+func TestNewPlaces_reservesAnEighthForStrangers(t *testing.T) {
 	for n, want := range map[int][2]int{0: {1, 1}, 2: {1, 1}, 10: {5, 5}, 64: {8, 56}, 1024: {128, 896}} {
 		if p := NewPlaces(n); p.strangers != want[0] || p.callers != want[1] {
 			t.Errorf("%d: %d and %d", n, p.strangers, p.callers)
@@ -142,7 +142,7 @@ func open(all []*Conn) (n int) {
 
 // A new connection always has a place: it replaces the oldest stranger of the address with the most, and no caller's
 // connection.
-func TestPlaces_strangers(t *testing.T) {
+func TestPlaces_replaceTheOldestStrangerOfTheLargestAddress(t *testing.T) {
 	c := newCrowd(t)
 	callers := c.come("192.0.2.1", 3)
 	c.known("token:a", callers)
@@ -162,7 +162,7 @@ func TestPlaces_strangers(t *testing.T) {
 
 // If the callers' places are taken, a new connection replaces an idle one of the caller with the most, for a caller
 // with fewer.
-func TestPlaces_callers(t *testing.T) {
+func TestPlaces_replaceAnIdleConnectionOfTheLargestCaller(t *testing.T) {
 	c := newCrowd(t)
 	var many, few []*Conn
 	for range 10 {

@@ -74,8 +74,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// TestLines_StayValid keeps all lines until the end, as calls in flight do.
-func TestLines_StayValid(t *testing.T) {
+// TestLines_stayValidUntilTheEnd keeps all lines until the end, as calls in flight do.
+func TestLines_stayValidUntilTheEnd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var data []byte
 	var want []string
@@ -103,7 +103,7 @@ func TestLines_StayValid(t *testing.T) {
 	}
 }
 
-func TestLines_NoProgress(t *testing.T) {
+func TestLines_refuseAReaderWithoutProgress(t *testing.T) {
 	if list, err := readAll(stuck{}, 10); err != io.ErrNoProgress || len(list) != 0 {
 		t.Errorf("got %q, %v", list, err)
 	}
@@ -113,9 +113,9 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// TestLines_IdleBeforeEachRead counts the calls of idle: buffered output must be written before a read that may
+// TestLines_callIdleBeforeEachRead counts the calls of idle: buffered output must be written before a read that may
 // block.
-func TestLines_IdleBeforeEachRead(t *testing.T) {
+func TestLines_callIdleBeforeEachRead(t *testing.T) {
 	idle, reads := 0, 0
 	in := readerFunc(func(p []byte) (int, error) {
 		if reads++; idle != reads {

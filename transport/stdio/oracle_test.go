@@ -58,8 +58,8 @@ func realServer(t testing.TB) (*protocol.Server, *registry.Registry, *plugin) {
 	return srv, r, p
 }
 
-// TestOfficialClient runs the official SDK's client with every protocol version that it supports.
-func TestOfficialClient(t *testing.T) {
+// TestOfficialClient_speaksEveryVersion runs the official SDK's client with every protocol version that it supports.
+func TestOfficialClient_speaksEveryVersion(t *testing.T) {
 	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) {
 			srv, r, p := realServer(t)

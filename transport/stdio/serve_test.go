@@ -205,7 +205,7 @@ func cancelOf(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
 }
 
-func TestServe_AnswersInOrder(t *testing.T) {
+func TestServe_answersInOrder(t *testing.T) {
 	f := newFake()
 	c := start(t, f, nil)
 	c.send(request(1, "initialize", `{}`), initialized, request(2, "ping", `{}`), callOf(3, "echo"))
@@ -221,7 +221,7 @@ func TestServe_AnswersInOrder(t *testing.T) {
 	<-f.closed
 }
 
-func TestServe_BadLines(t *testing.T) {
+func TestServe_answersMalformedLinesWithErrors(t *testing.T) {
 	deep := strings.Repeat("[", 600) + strings.Repeat("]", 600)
 	tests := []struct{ name, line, want string }{
 		{"not json", `hello`, `"error":{"code":-32700,`},
@@ -257,7 +257,7 @@ func TestServe_BadLines(t *testing.T) {
 	}
 }
 
-func TestServe_MalformedLineExactly(t *testing.T) {
+func TestServe_reportsTheFaultOfAMalformedLine(t *testing.T) {
 	c := start(t, newFake(), nil)
 	c.send(`{"jsonrpc"`)
 	got := c.line()
@@ -267,7 +267,7 @@ func TestServe_MalformedLineExactly(t *testing.T) {
 	}
 }
 
-func TestServe_LineEnds(t *testing.T) {
+func TestServe_acceptsAllLineEnds(t *testing.T) {
 	c := start(t, newFake(), nil)
 	io.WriteString(c.in, "\n\r\n  \t\n"+callOf(1, "echo")+"\r\n\r\n  ")
 	c.want(result(1, `"hello"`))
@@ -281,7 +281,7 @@ func TestServe_LineEnds(t *testing.T) {
 	}
 }
 
-func TestServe_LongLine(t *testing.T) {
+func TestServe_refusesLinesOverTheLimit(t *testing.T) {
 	const limit = 100_000
 	c := start(t, newFake(), &Options{MaxMessage: limit})
 	fit := func(n int) string {
@@ -310,8 +310,8 @@ func TestServe_LongLine(t *testing.T) {
 	}
 }
 
-// TestServe_HugeLine sends a line of 1 GiB with the default limit and checks the memory use.
-func TestServe_HugeLine(t *testing.T) {
+// TestServe_readsAHugeLineInBoundedMemory sends a line of 1 GiB with the default limit and checks the memory use.
+func TestServe_readsAHugeLineInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 1 GiB")
 	}
@@ -343,7 +343,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestServe_PingDuringCalls(t *testing.T) {
+func TestServe_answersPingDuringCalls(t *testing.T) {
 	f := newFake()
 	c := start(t, f, nil)
 	for i := range 20 {
@@ -362,7 +362,7 @@ func TestServe_PingDuringCalls(t *testing.T) {
 	}
 }
 
-func TestServe_Cancelled(t *testing.T) {
+func TestServe_cancelledCallsGetNoAnswer(t *testing.T) {
 	f := newFake()
 	c := start(t, f, nil)
 	c.send(callOf(1, "wait"))
@@ -391,7 +391,7 @@ func TestServe_Cancelled(t *testing.T) {
 	}
 }
 
-func TestServe_SendBeforeResult(t *testing.T) {
+func TestServe_sendsMessagesBeforeTheResult(t *testing.T) {
 	f := newFake()
 	c := start(t, f, nil)
 	c.send(callOf(1, "talk"))
@@ -403,7 +403,7 @@ func TestServe_SendBeforeResult(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 }
 
-func TestServe_Batch(t *testing.T) {
+func TestServe_answersABatchAsOneMessage(t *testing.T) {
 	c := start(t, newFake(), nil)
 	c.send(` [` + callOf(1, "echo") + `,` + callOf(2, "echo") + `]`)
 	c.want(`["2 messages"]`)
@@ -411,8 +411,8 @@ func TestServe_Batch(t *testing.T) {
 	c.want(result(3, `"hello"`))
 }
 
-// TestServe_NoEmbeddedNewline checks the framing with a guest that writes indented JSON.
-func TestServe_NoEmbeddedNewline(t *testing.T) {
+// TestServe_writesIndentedResultsOnOneLine checks the framing with a guest that writes indented JSON.
+func TestServe_writesIndentedResultsOnOneLine(t *testing.T) {
 	c := start(t, newFake(), nil)
 	f := func(s string) string { return request(1, "tools/call", `{"name":"echo","text":`+s+`}`) }
 	c.send(f("{\r\"a\":[1,\r2], \"b\":\"\\n\"}"))
@@ -422,7 +422,7 @@ func TestServe_NoEmbeddedNewline(t *testing.T) {
 	}
 }
 
-func TestServe_Concurrency(t *testing.T) {
+func TestServe_boundsConcurrentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 4
 		f := newFake()
@@ -450,7 +450,7 @@ func TestServe_Concurrency(t *testing.T) {
 	})
 }
 
-func TestServe_BytesInFlight(t *testing.T) {
+func TestServe_boundsTheBytesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		c := start(t, f, nil)
@@ -474,7 +474,7 @@ func TestServe_BytesInFlight(t *testing.T) {
 	})
 }
 
-func TestServe_EndOfInputDrains(t *testing.T) {
+func TestServe_drainsAtTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		c := start(t, f, nil)
@@ -496,7 +496,7 @@ func TestServe_EndOfInputDrains(t *testing.T) {
 
 // A response is buffered if a message was read ahead. At the end of input none follows, and it is written before
 // Serve returns.
-func TestServer_DrainWritesHeldAnswers(t *testing.T) {
+func TestServer_drainWritesHeldAnswers(t *testing.T) {
 	out := new(bytes.Buffer)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -512,7 +512,7 @@ func TestServer_DrainWritesHeldAnswers(t *testing.T) {
 	}
 }
 
-func TestServe_DrainIsBounded(t *testing.T) {
+func TestServe_boundsTheDrain(t *testing.T) {
 	f := newFake()
 	c := start(t, f, &Options{Drain: 10 * time.Millisecond})
 	c.send(callOf(1, "wait"))
@@ -533,7 +533,7 @@ func TestServe_DrainIsBounded(t *testing.T) {
 	close(f.release)
 }
 
-func TestServe_ContextStopsABlockedRead(t *testing.T) {
+func TestServe_contextStopsABlockedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		c := start(t, f, nil)
@@ -549,8 +549,8 @@ func TestServe_ContextStopsABlockedRead(t *testing.T) {
 	})
 }
 
-// TestServe_BlockedWrite has a client that does not read, and cancels the context.
-func TestServe_BlockedWrite(t *testing.T) {
+// TestServe_contextStopsABlockedWrite has a client that does not read, and cancels the context.
+func TestServe_contextStopsABlockedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inR, inW := io.Pipe()
 		outR, outW := io.Pipe()
@@ -575,7 +575,7 @@ func TestServe_BlockedWrite(t *testing.T) {
 	})
 }
 
-func TestServe_WriteError(t *testing.T) {
+func TestServe_returnsWriteErrors(t *testing.T) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	broken := errors.New("broken pipe")
@@ -590,7 +590,7 @@ func TestServe_WriteError(t *testing.T) {
 	inR.Close()
 }
 
-func TestServe_ReadError(t *testing.T) {
+func TestServe_returnsReadErrors(t *testing.T) {
 	inR, inW := io.Pipe()
 	broken := errors.New("bad descriptor")
 	inW.CloseWithError(broken)
@@ -600,8 +600,8 @@ func TestServe_ReadError(t *testing.T) {
 	}
 }
 
-// TestServe_Hammer runs quick, slow and cancelled calls at once over a real pipe.
-func TestServe_Hammer(t *testing.T) {
+// TestServe_answersEachOfManyConcurrentCalls runs quick, slow and cancelled calls at once over a real pipe.
+func TestServe_answersEachOfManyConcurrentCalls(t *testing.T) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

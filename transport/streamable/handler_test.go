@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-// TestHandler_OneFault sends requests with a single fault each.
-func TestHandler_OneFault(t *testing.T) {
+// TestHandler_answersEachFaultWithItsStatus sends requests with a single fault each.
+func TestHandler_answersEachFaultWithItsStatus(t *testing.T) {
 	o := &Options{Tokens: tokens{"secret": "ci"}, MaxMessage: 2000, Origins: []string{"https://App.example.com:443"}}
 	s := start(t, newFake(), o)
 	long := callBody("echo", strings.Repeat("x", 2000))
@@ -88,8 +88,8 @@ func TestHandler_OneFault(t *testing.T) {
 		200, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
 }
 
-// TestHandler_Order removes one fault after the other: the first failing check is the response.
-func TestHandler_Order(t *testing.T) {
+// TestHandler_answersWithTheFirstFault removes one fault after the other: the first failing check is the response.
+func TestHandler_answersWithTheFirstFault(t *testing.T) {
 	f := newFake()
 	f.params = []protocol.HeaderParam{{Header: "Text", Path: []string{"text"}, Type: "string"}}
 	s := start(t, f, &Options{Tokens: tokens{"secret": "ci"}, MaxMessage: 1000})
@@ -133,7 +133,7 @@ func TestHandler_Order(t *testing.T) {
 	}
 }
 
-func TestHandler_Methods(t *testing.T) {
+func TestHandler_refusesOtherMethods(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for _, method := range []string{"GET", "PUT", "PATCH", "OPTIONS"} {
 		why := " is not served"
@@ -151,7 +151,7 @@ func TestHandler_Methods(t *testing.T) {
 	s.want("other path of an evil page", "POST", "{}", headers{"Origin": "http://evil"}, 403, refused(`origin "http://evil" is not allowed (http.origins)`))
 }
 
-func TestHandler_Preflight(t *testing.T) {
+func TestHandler_answersPreflightOfAllowedOrigins(t *testing.T) {
 	s := start(t, newFake(), &Options{Origins: []string{"https://app.example.com"}, Tokens: tokens{}})
 	r := s.want("preflight", "OPTIONS", "", headers{
 		"Origin":                         "https://app.example.com",
@@ -180,7 +180,7 @@ func TestHandler_Preflight(t *testing.T) {
 	}
 }
 
-func TestHandler_Challenge(t *testing.T) {
+func TestHandler_challengesCallersWithoutAToken(t *testing.T) {
 	f := newFake()
 	s := start(t, f, &Options{Tokens: tokens{"secret": "ci"}})
 	for extra, want := range map[string]string{"-": `Bearer realm="sallyport"`, "Bearer x": `Bearer realm="sallyport", error="invalid_token"`} {
@@ -197,8 +197,8 @@ func TestHandler_Challenge(t *testing.T) {
 	}
 }
 
-// TestHandler_HostBehindProxy leaves the check of the host name to the proxy.
-func TestHandler_HostBehindProxy(t *testing.T) {
+// TestHandler_leavesTheHostToTheProxy leaves the check of the host name to the proxy.
+func TestHandler_leavesTheHostToTheProxy(t *testing.T) {
 	s := start(t, newFake(), &Options{BehindProxy: true, Tokens: tokens{"secret": "ci"}})
 	extra := modernHeaders("tools/list", "", headers{"Authorization": "Bearer secret", "Host": "mcp.example.com"})
 	s.want("host", "POST", modernBody("tools/list", ""), extra, 200, okBody)

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-func TestLegacy_Lifecycle(t *testing.T) {
+func TestLegacy_sessionLastsFromInitializeToDelete(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	id := s.begin(nil)
@@ -43,7 +43,7 @@ func TestLegacy_Lifecycle(t *testing.T) {
 	}
 }
 
-func TestLegacy_SessionRequired(t *testing.T) {
+func TestLegacy_requiresASession(t *testing.T) {
 	s := start(t, newFake(), nil)
 	s.want("ping", "POST", legacyBody(1, "ping", "{}"), nil, 400,
 		errorBody("1", -32600, "the Mcp-Session-Id header is missing: a session begins with initialize"))
@@ -57,7 +57,7 @@ func TestLegacy_SessionRequired(t *testing.T) {
 	s.want("DELETE of two", "DELETE", "", two, 400, refused("more than one Mcp-Session-Id header"))
 }
 
-func TestLegacy_InitializeRefused(t *testing.T) {
+func TestLegacy_failedInitializeBeginsNoSession(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	r := s.want("initialize", "POST", legacyBody(1, "initialize", `{"protocolVersion":"none"}`), nil, 200, errorBody("1", -32602, "no"))
@@ -66,7 +66,7 @@ func TestLegacy_InitializeRefused(t *testing.T) {
 	}
 }
 
-func TestLegacy_VersionHeader(t *testing.T) {
+func TestLegacy_refusesUnknownVersionHeaders(t *testing.T) {
 	s := start(t, newFake(), nil)
 	in := headers{"Mcp-Session-Id": s.begin(headers{"Mcp-Protocol-Version": "2025-11-25"})}
 	for _, version := range []string{"2025-11-25", "2025-06-18", "2025-03-26", "-"} {
@@ -86,7 +86,7 @@ func TestLegacy_VersionHeader(t *testing.T) {
 	s.want("two", "POST", legacyBody(1, "ping", "{}"), in, 400, errorBody("1", -32020, "more than one Mcp-Protocol-Version header"))
 }
 
-func TestLegacy_Batch(t *testing.T) {
+func TestLegacy_answersABatch(t *testing.T) {
 	s := start(t, newFake(), nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
 	s.want("two", "POST", ` [{},{}]`, in, 200, `["2 messages"]`)
@@ -94,7 +94,7 @@ func TestLegacy_Batch(t *testing.T) {
 	s.want("no session", "POST", `[{}]`, nil, 400, refused("a batch needs a session of protocol version 2025-03-26"))
 }
 
-func TestLegacy_SessionBelongsToPrincipal(t *testing.T) {
+func TestLegacy_sessionBelongsToItsPrincipal(t *testing.T) {
 	f := newFake()
 	s := start(t, f, &Options{Tokens: tokens{"a": "alice", "b": "bob"}})
 	id := s.begin(headers{"Authorization": "Bearer a"})
@@ -109,8 +109,8 @@ func TestLegacy_SessionBelongsToPrincipal(t *testing.T) {
 	s.want("alice", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id, "Authorization": "Bearer a"}, 200, okBody)
 }
 
-// TestLegacy_DisconnectGoesOn checks that a disconnect does not cancel, as old revisions require.
-func TestLegacy_DisconnectGoesOn(t *testing.T) {
+// TestLegacy_callsContinueAfterADisconnect checks that a disconnect does not cancel, as old revisions require.
+func TestLegacy_callsContinueAfterADisconnect(t *testing.T) {
 	f := newFake()
 	h, contexts := newHandler(f, nil), make(chan context.Context, 9)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -147,8 +147,8 @@ func TestLegacy_DisconnectGoesOn(t *testing.T) {
 	}
 }
 
-// TestLegacy_DeleteCancels ends a session with a call in flight.
-func TestLegacy_DeleteCancels(t *testing.T) {
+// TestLegacy_deleteCancelsCalls ends a session with a call in flight.
+func TestLegacy_deleteCancelsCalls(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -165,7 +165,7 @@ func TestLegacy_DeleteCancels(t *testing.T) {
 	}
 }
 
-func TestSessions_Bounded(t *testing.T) {
+func TestSessions_areBoundedInNumber(t *testing.T) {
 	f := newFake()
 	s := start(t, f, &Options{Sessions: 2, Tokens: tokens{"a": "alice", "b": "bob"}})
 	alice := func(id string) headers { return headers{"Authorization": "Bearer a", "Mcp-Session-Id": id} }
@@ -197,7 +197,7 @@ func TestSessions_Bounded(t *testing.T) {
 	}
 }
 
-func TestSessions_Expire(t *testing.T) {
+func TestSessions_expireUnlessInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		s := newSessions(10, time.Hour)

@@ -28,7 +28,7 @@ func (s *site) old(ctx context.Context, extra headers) *oldClient {
 	return c
 }
 
-func TestLegacySSE(t *testing.T) {
+func TestLegacySSE_answersOnTheStream(t *testing.T) {
 	f := newFake()
 	s := start(t, f, &Options{LegacySSE: true, Tokens: tokens{"a": "alice", "b": "bob"}})
 	alice := headers{"Authorization": "Bearer a", "Accept": "text/event-stream"}
@@ -56,7 +56,7 @@ func TestLegacySSE(t *testing.T) {
 	}
 }
 
-func TestLegacySSE_Off(t *testing.T) {
+func TestLegacySSE_isOffByDefault(t *testing.T) {
 	s := start(t, newFake(), nil)
 	r, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/sse")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRate_PerAddress(t *testing.T) {
+func TestRate_limitsEachAddress(t *testing.T) {
 	s := start(t, newFake(), &Options{Rate: Rate{PerSecond: 0.5, Burst: 2}, Tokens: tokens{"secret": "ci"}})
 	for range 2 {
 		s.want("in the burst", "POST", "{}", nil, 401, refused(noToken))
@@ -18,7 +18,7 @@ func TestRate_PerAddress(t *testing.T) {
 	s.want("origin comes first", "POST", "{}", headers{"Origin": "http://evil"}, 403, refused(`origin "http://evil" is not allowed (http.origins)`))
 }
 
-func TestRate_PerToken(t *testing.T) {
+func TestRate_limitsEachToken(t *testing.T) {
 	s := start(t, newFake(), &Options{Rate: Rate{PerSecond: 0.001, Burst: 3}, BehindProxy: true, Tokens: tokens{"a": "alice", "b": "bob"}})
 	ask := func(token, address string, status int, want string) {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestRate_PerToken(t *testing.T) {
 	ask("b", "192.0.2.7", 200, okBody)
 }
 
-func TestExchange_Address(t *testing.T) {
+func TestAdmission_findsTheAddressOfARequest(t *testing.T) {
 	for _, test := range []struct {
 		remote, forwarded string
 		proxy             bool
@@ -62,7 +62,7 @@ func TestExchange_Address(t *testing.T) {
 }
 
 // Behind a proxy the addresses on a unix socket are the proxy's clients, who may guess tokens.
-func TestRate_PerAddressOnASocketBehindAProxy(t *testing.T) {
+func TestRate_limitsTheClientsOfAProxyOnASocket(t *testing.T) {
 	for _, proxy := range []bool{false, true} {
 		s := start(t, newFake(), &Options{Addr: "unix:/run/x", Rate: Rate{PerSecond: 0.5, Burst: 1}, BehindProxy: proxy, Tokens: tokens{"secret": "ci"}})
 		guess := func(address string, status int) {

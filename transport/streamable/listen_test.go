@@ -86,7 +86,7 @@ func raw(t *testing.T, c net.Conn, request string) (status, rest string) {
 	return status, rest
 }
 
-func TestServe_BadBytes(t *testing.T) {
+func TestServe_answersMalformedHTTP(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	for _, test := range []struct{ name, request, status string }{
 		{"no http", "hello\r\n\r\n", "HTTP/1.1 400 Bad Request"},
@@ -112,7 +112,7 @@ func TestServe_BadBytes(t *testing.T) {
 
 const rawHead = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
 
-func TestServe_SlowBody(t *testing.T) {
+func TestServe_refusesSlowBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	s.h.bodyTimeout = 50 * time.Millisecond
 	status, rest := raw(t, s.dial(), rawHead+"100\r\n\r\n{")
@@ -136,8 +136,8 @@ func TestServe_SlowBody(t *testing.T) {
 	s.end()
 }
 
-// TestServe_DeadlinesDoNotStay sends a second request on a connection after the deadlines of the first.
-func TestServe_DeadlinesDoNotStay(t *testing.T) {
+// TestServe_renewsDeadlinesForEachRequest sends a second request on a connection after the deadlines of the first.
+func TestServe_renewsDeadlinesForEachRequest(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	s.h.bodyTimeout = 500 * time.Millisecond
 	c := s.dial()
@@ -162,7 +162,7 @@ func TestServe_DeadlinesDoNotStay(t *testing.T) {
 	s.end()
 }
 
-func TestServe_MemoryForBodies(t *testing.T) {
+func TestServe_boundsTheMemoryForBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	s.h.admission.bodies.left = 200 << 10
 	big := callBody("quiet", strings.Repeat("x", 250<<10))
@@ -186,7 +186,7 @@ func TestServe_MemoryForBodies(t *testing.T) {
 }
 
 // Idle, refused or silent strangers, and a caller with many unfinished bodies, do not block other callers.
-func TestServe_Strangers(t *testing.T) {
+func TestServe_servesCallersBesideManyStrangers(t *testing.T) {
 	f, log := newFake(), &logged{}
 	s := serve(t, f, &Options{Tokens: tokens{"a": "alice", "e": "eve"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	for i := range 1100 {
@@ -250,7 +250,7 @@ func (l *logged) String() string {
 }
 
 // A stranger has one attempt per connection. A caller keeps its connection, even after refusals.
-func TestServe_StrangersTry(t *testing.T) {
+func TestServe_givesStrangersOneAttemptPerConnection(t *testing.T) {
 	s := serve(t, newFake(), &Options{Tokens: tokens{"a": "alice"}})
 	s.h.bodyTimeout = 50 * time.Millisecond
 	for _, test := range []struct{ name, request, status string }{
@@ -278,7 +278,7 @@ func TestServe_StrangersTry(t *testing.T) {
 }
 
 // One caller has at most three quarters of the requests in flight, including streams.
-func TestServe_ShareOfRequests(t *testing.T) {
+func TestServe_limitsACallersShareOfRequests(t *testing.T) {
 	f := newFake()
 	s := serve(t, f, &Options{Connections: 64, Tokens: tokens{"a": "alice", "e": "eve"}})
 	eve, alice := headers{"Authorization": "Bearer e"}, headers{"Authorization": "Bearer a"}
@@ -311,7 +311,7 @@ func TestServe_ShareOfRequests(t *testing.T) {
 }
 
 // A caller has at most a quarter of the memory for large messages.
-func TestServe_ShareOfBodies(t *testing.T) {
+func TestServe_limitsACallersShareOfBodies(t *testing.T) {
 	s := serve(t, newFake(), &Options{Bodies: 1 << 20, MaxMessage: 200 << 10, Tokens: tokens{"a": "alice", "e": "eve"}})
 	head := strings.Replace(rawHead, "\r\n", "\r\nAuthorization: Bearer e\r\n", 1)
 	for range 2 { // of 400 KiB each
@@ -338,7 +338,7 @@ func (s *served) shareOf(caller string) int {
 	return b.of[caller]
 }
 
-func TestServe_ShutdownWaits(t *testing.T) {
+func TestServe_shutdownWaitsForCalls(t *testing.T) {
 	f := newFake()
 	s := serve(t, f, &Options{})
 	answered := make(chan struct{})
@@ -373,7 +373,7 @@ func TestServe_ShutdownWaits(t *testing.T) {
 	s.end()
 }
 
-func TestServe_ShutdownCancels(t *testing.T) {
+func TestServe_shutdownCancelsCallsAfterTheDrain(t *testing.T) {
 	f := newFake()
 	s := serve(t, f, &Options{Drain: 10 * time.Millisecond})
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -399,7 +399,7 @@ func TestServe_ShutdownCancels(t *testing.T) {
 	}
 }
 
-func TestListen_Refuses(t *testing.T) {
+func TestListen_refusesBadOptionsAndTakenAddresses(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	if _, err := Listen(&Options{Addr: ":0"}); err == nil || !strings.HasPrefix(err.Error(), ":0 can be reached from other machines: ") {
 		t.Errorf("got %v", err)
@@ -414,7 +414,7 @@ func TestListen_Refuses(t *testing.T) {
 	s.end()
 }
 
-func TestListen_URL(t *testing.T) {
+func TestListener_returnsTheURLOfItsEndpoint(t *testing.T) {
 	s := serve(t, newFake(), &Options{Path: "/x"})
 	if want := "http://" + s.l.Addr().String() + "/x"; s.l.URL() != want {
 		t.Errorf("got %q, want %q", s.l.URL(), want)
@@ -434,7 +434,7 @@ func shortDir(t *testing.T) string {
 }
 
 // The caller on a unix socket is identified by the user that the kernel reports.
-func TestServe_UnixSocket(t *testing.T) {
+func TestServe_identifiesCallersOnAUnixSocket(t *testing.T) {
 	f := newFake()
 	path := filepath.Join(shortDir(t), "s")
 	s := serve(t, f, &Options{Addr: "unix:" + path, Tokens: tokens{"secret": "ci"}})
@@ -488,7 +488,7 @@ func (s *served) overSocket(path, method, endpoint, body string, extra headers) 
 
 // Behind a proxy the peer of a socket is the proxy: each request needs a token, at each endpoint, and headers of the
 // client cannot replace it.
-func TestServe_UnixSocketBehindProxy(t *testing.T) {
+func TestServe_requiresTokensOnASocketBehindAProxy(t *testing.T) {
 	f := newFake()
 	path := filepath.Join(shortDir(t), "s")
 	s := serve(t, f, &Options{Addr: "unix:" + path, BehindProxy: true, LegacySSE: true, Tokens: tokens{"secret": "ci"}})
@@ -533,7 +533,7 @@ func TestServe_UnixSocketBehindProxy(t *testing.T) {
 }
 
 // A handler without tokens serves only its own machine, with any listener.
-func TestHandler_NoTokensNoStrangers(t *testing.T) {
+func TestHandler_withoutTokensServesItsOwnMachine(t *testing.T) {
 	for _, o := range []*Options{{BehindProxy: true}, {Addr: ":8470"}, {Addr: "unix:/run/x", BehindProxy: true}} {
 		s := start(t, newFake(), o)
 		s.want(o.Addr, "POST", modernBody("tools/list", ""), modernHeaders("tools/list", "", headers{"X-Forwarded-For": "127.0.0.1"}), 401,
@@ -541,7 +541,7 @@ func TestHandler_NoTokensNoStrangers(t *testing.T) {
 	}
 }
 
-func TestServe_TLS(t *testing.T) {
+func TestServe_acceptsOnlyModernTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := writeCertificate(t, dir)
 	o := &Options{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}
@@ -601,8 +601,8 @@ func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// TestListen_versions checks that 0.0.0.0 is reachable over IPv4 only, and [::] over both versions.
-func TestListen_versions(t *testing.T) {
+// TestListen_opensTheIPVersionsOfItsAddress checks that 0.0.0.0 is reachable over IPv4 only, and [::] over both versions.
+func TestListen_opensTheIPVersionsOfItsAddress(t *testing.T) {
 	for addr, want := range map[string]map[string]bool{
 		"0.0.0.0:0": {"tcp4": true, "tcp6": false},
 		"[::]:0":    {"tcp4": true, "tcp6": true},

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
 
-func TestModern_Statuses(t *testing.T) {
+func TestModern_mapsErrorsToStatuses(t *testing.T) {
 	s := start(t, newFake(), nil)
 	for code, status := range map[int]int{
 		-32602: 200, // from the application; from the envelope it is 400
@@ -32,7 +32,7 @@ func TestModern_Statuses(t *testing.T) {
 	}
 }
 
-func TestModern_Envelope(t *testing.T) {
+func TestModern_requiresTheEnvelope(t *testing.T) {
 	const (
 		version      = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
 		capabilities = `"io.modelcontextprotocol/clientCapabilities":{}`
@@ -68,7 +68,7 @@ func TestModern_Envelope(t *testing.T) {
 		errorBody("1", -32020, "more than one Mcp-Protocol-Version header"))
 }
 
-func TestModern_Name(t *testing.T) {
+func TestModern_comparesTheNameHeader(t *testing.T) {
 	s := start(t, newFake(), nil)
 	missing := errorBody("1", -32020, "the Mcp-Name header is missing")
 	hidden := errorBody("1", -32020, "the Mcp-Name header is not visible ASCII, nor proper base64")
@@ -105,7 +105,7 @@ func TestModern_Name(t *testing.T) {
 	}
 }
 
-func TestModern_Params(t *testing.T) {
+func TestModern_comparesParameterHeaders(t *testing.T) {
 	f := newFake()
 	f.params = []protocol.HeaderParam{
 		{Header: "Region", Path: []string{"where", "region"}, Type: "string"},
@@ -168,7 +168,7 @@ func TestModern_Params(t *testing.T) {
 	}
 }
 
-func TestModern_Notification(t *testing.T) {
+func TestModern_acceptsNotifications(t *testing.T) {
 	s := start(t, newFake(), nil)
 	body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
 	s.want("with the method header", "POST", body, modernHeaders("notifications/cancelled", "", nil), 202, "")
@@ -177,7 +177,7 @@ func TestModern_Notification(t *testing.T) {
 		refusedBody(-32020, `the Mcp-Method header says "tools/list", the body "notifications/cancelled"`))
 }
 
-func TestModern_OneConnARequest(t *testing.T) {
+func TestModern_connectsOncePerRequest(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	for range 3 {
@@ -202,7 +202,7 @@ func progress(i int) string {
 }
 
 // A call without room is 503 with Retry-After in all revisions, as long as nothing was sent.
-func TestBusy(t *testing.T) {
+func TestHandler_answersBusyCallsWithRetryAfter(t *testing.T) {
 	s := start(t, newFake(), nil)
 	session := headers{"Mcp-Session-Id": s.begin(nil)}
 	busy := func(text string) (modern, legacy string) {
@@ -226,7 +226,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-func TestAnswer_StreamOnlyIfNeeded(t *testing.T) {
+func TestAnswer_streamsOnlyIfMessagesPrecedeTheResult(t *testing.T) {
 	s := start(t, newFake(), nil)
 	r := s.want("quiet", "POST", callBody("quiet", ""), modernHeaders("tools/call", "quiet", nil), 200, doneBody)
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
@@ -244,8 +244,8 @@ func TestAnswer_StreamOnlyIfNeeded(t *testing.T) {
 	}
 }
 
-// TestAnswer_EventsComeAtOnce reads the notifications while the call is running.
-func TestAnswer_EventsComeAtOnce(t *testing.T) {
+// TestAnswer_flushesEachEvent reads the notifications while the call is running.
+func TestAnswer_flushesEachEvent(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	s.h.keepAlive = 5 * time.Millisecond
@@ -266,7 +266,7 @@ func TestAnswer_EventsComeAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnswer_LinesOfAnEvent(t *testing.T) {
+func TestAnswer_splitsAnEventIntoLines(t *testing.T) {
 	s := start(t, newFake(), nil)
 	body := modernBody("tools/call", `"name":"echo","arguments":{"text":`+"{\n \"a\":\r\n1}"+`},`)
 	s.want("json", "POST", body, modernHeaders("tools/call", "echo", nil), 200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n \"a\":\r\n1}}")
@@ -295,7 +295,7 @@ func (r *recorder) Header() http.Header { return r.header }
 func (r *recorder) WriteHeader(int)     {}
 func (r *recorder) Flush()              {}
 
-func TestModern_DisconnectCancels(t *testing.T) {
+func TestModern_disconnectCancels(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	for _, text := range []string{"quiet", "talk"} {
@@ -318,7 +318,7 @@ func TestModern_DisconnectCancels(t *testing.T) {
 	}
 }
 
-func TestHandler_CloseCancels(t *testing.T) {
+func TestHandler_closeCancelsCalls(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	go func() {
@@ -332,8 +332,8 @@ func TestHandler_CloseCancels(t *testing.T) {
 	s.want("closed", "POST", callBody("echo", ""), modernHeaders("tools/call", "echo", nil), 503, refused("the server is shutting down"))
 }
 
-// TestModern_Hammer runs many clients with the same id, some of which disconnect.
-func TestModern_Hammer(t *testing.T) {
+// TestModern_separatesConcurrentClientsOfOneID runs many clients with the same id, some of which disconnect.
+func TestModern_separatesConcurrentClientsOfOneID(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	done := make(chan error)

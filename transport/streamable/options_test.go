@@ -2,7 +2,7 @@ package streamable
 
 import "testing"
 
-func TestOptions_Check(t *testing.T) {
+func TestOptions_checkRefusesUnsafeListeners(t *testing.T) {
 	some := tokens{"secret": "ci"}
 	const reach = " can be reached from other machines: add "
 	for _, test := range []struct {
@@ -56,7 +56,7 @@ func TestOptions_Check(t *testing.T) {
 	}
 }
 
-func TestOptions_Local(t *testing.T) {
+func TestOptions_localMeansThisMachineOnly(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
 		want bool
@@ -75,7 +75,7 @@ func TestOptions_Local(t *testing.T) {
 	}
 }
 
-func TestOptions_Rate(t *testing.T) {
+func TestOptions_rateHasDefaults(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
 		want Rate

@@ -85,8 +85,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestOfficialClient runs the official SDK's client with every protocol version that it supports.
-func TestOfficialClient(t *testing.T) {
+// TestOfficialClient_speaksEveryVersion runs the official SDK's client with every protocol version that it supports.
+func TestOfficialClient_speaksEveryVersion(t *testing.T) {
 	s, p := realSite(t, &Options{Tokens: tokens{"secret": "ci"}})
 	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) { officialClient(t, s.url, version, p) })
@@ -148,8 +148,8 @@ func officialClient(t *testing.T, url, version string, p *plugin) {
 	}
 }
 
-// TestReal_Eras uses modern and legacy revisions on one endpoint, with real protocol responses.
-func TestReal_Eras(t *testing.T) {
+// TestHandler_servesBothErasOnOneEndpoint uses modern and legacy revisions on one endpoint, with real protocol responses.
+func TestHandler_servesBothErasOnOneEndpoint(t *testing.T) {
 	s, _ := realSite(t, &Options{})
 	modern := func(method, params string, extra headers) (int, string) {
 		r, body := s.do("POST", modernBody(method, params), modernHeaders(method, "", extra))
@@ -194,7 +194,7 @@ func TestReal_Eras(t *testing.T) {
 }
 
 // Over HTTP a request that its client cancels gets a response too: nothing else ends the client's wait.
-func TestReal_Cancelled(t *testing.T) {
+func TestHandler_answersCancelledRequests(t *testing.T) {
 	s, p := realSite(t, &Options{})
 	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
 		in := headers{"Mcp-Session-Id": s.beginReal(version)}

@@ -24,7 +24,7 @@ func wantEvents(t *testing.T, r *eventReader, text string) {
 	}
 }
 
-func TestOutbox_Resume(t *testing.T) {
+func TestOutbox_resumesAfterTheLastEvent(t *testing.T) {
 	b := newOutbox()
 	standing, call := b.stream(), b.stream()
 	standing.send([]byte("a"))
@@ -53,7 +53,7 @@ func TestOutbox_Resume(t *testing.T) {
 	}
 }
 
-func TestStream_OneReader(t *testing.T) {
+func TestEventStream_hasOneReader(t *testing.T) {
 	b := newOutbox()
 	s := b.stream()
 	attached := func(is bool) {
@@ -81,7 +81,7 @@ func TestStream_OneReader(t *testing.T) {
 	wantEvents(t, s.open(), "open 0-3=c")
 }
 
-func TestEventStream_endsItsConnectionOnRelease(t *testing.T) {
+func TestEventStream_releaseEndsItsConnection(t *testing.T) {
 	b := newOutbox()
 	s := b.stream()
 	r := s.open()
@@ -99,7 +99,7 @@ func TestEventStream_endsItsConnectionOnRelease(t *testing.T) {
 	wantEvents(t, next, "ended 0-1=a")
 }
 
-func TestReader_Only(t *testing.T) {
+func TestEventReader_onlyReturnsASingleAnswer(t *testing.T) {
 	b := newOutbox()
 	for _, c := range []struct {
 		name string
@@ -122,7 +122,7 @@ func TestReader_Only(t *testing.T) {
 	}
 }
 
-func TestStream_Forget(t *testing.T) {
+func TestEventStream_forgetDropsItsEvents(t *testing.T) {
 	b := newOutbox()
 	s := b.stream()
 	s.end([]byte("a"))
@@ -132,7 +132,7 @@ func TestStream_Forget(t *testing.T) {
 	}
 }
 
-func TestOutbox_Bounds(t *testing.T) {
+func TestOutbox_keepsTheAnswersClientsWaitFor(t *testing.T) {
 	b := newOutbox()
 	standing, call, gone := b.stream(), b.stream(), b.stream()
 	gone.end([]byte("lost"))
@@ -159,7 +159,7 @@ func TestOutbox_Bounds(t *testing.T) {
 }
 
 // With many senders and changing readers each message arrives once, in order.
-func TestOutbox_Hammer(t *testing.T) {
+func TestOutbox_deliversEachMessageOnceInOrder(t *testing.T) {
 	b := newOutbox()
 	var work sync.WaitGroup
 	for range 8 {

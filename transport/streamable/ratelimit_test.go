@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestLimiter_Refill(t *testing.T) {
+func TestRateLimiter_refillsOverTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newRateLimiter(10, 2)
 		for _, want := range []time.Duration{0, 0, 100 * time.Millisecond, 100 * time.Millisecond} {
@@ -25,7 +25,7 @@ func TestLimiter_Refill(t *testing.T) {
 	})
 }
 
-func TestLimiter_Bounded(t *testing.T) {
+func TestRateLimiter_boundsItsMemory(t *testing.T) {
 	l := newRateLimiter(0.001, 1)
 	l.max = 10
 	l.take("first")

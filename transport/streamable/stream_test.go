@@ -52,7 +52,7 @@ func (s *site) ends(from *bufio.Reader) {
 	}
 }
 
-func TestGet_Notifications(t *testing.T) {
+func TestGet_streamsNotifications(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	s.h.keepAlive = 5 * time.Millisecond
@@ -75,7 +75,7 @@ func TestGet_Notifications(t *testing.T) {
 	s.ends(third)
 }
 
-func TestGet_Refused(t *testing.T) {
+func TestGet_refusesMissingSessionsAndLostEvents(t *testing.T) {
 	s := start(t, newFake(), nil)
 	id := s.begin(nil)
 	gone := "there is no such session (any more): begin with initialize"
@@ -90,7 +90,7 @@ func TestGet_Refused(t *testing.T) {
 }
 
 // A client that lost its connection during a call resumes the stream.
-func TestStream_Resume(t *testing.T) {
+func TestStream_resumesAfterALostConnection(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -114,7 +114,7 @@ func TestStream_Resume(t *testing.T) {
 }
 
 // A call that releases its connection is answered on the next one.
-func TestStream_Release(t *testing.T) {
+func TestStream_answersAReleasedCallOnTheNextConnection(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -129,7 +129,7 @@ func TestStream_Release(t *testing.T) {
 }
 
 // Clients of older versions do not support events without data, and get none.
-func TestStream_OlderVersion(t *testing.T) {
+func TestStream_sendsOlderVersionsNoEventsWithoutData(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	r, _ := s.do("POST", strings.Replace(initializeBody, "2025-11-25", "2025-06-18", 1), nil)
@@ -143,7 +143,7 @@ func TestStream_OlderVersion(t *testing.T) {
 }
 
 // The response to a slow call becomes a resumable stream.
-func TestStream_PrimesSlowCalls(t *testing.T) {
+func TestStream_makesSlowCallsResumable(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	in := headers{"Mcp-Session-Id": s.begin(nil)}
@@ -155,7 +155,7 @@ func TestStream_PrimesSlowCalls(t *testing.T) {
 }
 
 // The end of a session cancels its calls and ends its streams, and so does the end of the handler.
-func TestStream_SessionEnds(t *testing.T) {
+func TestStream_endsWithItsSession(t *testing.T) {
 	f := newFake()
 	s := start(t, f, nil)
 	for _, test := range []struct {
@@ -182,7 +182,7 @@ func TestStream_SessionEnds(t *testing.T) {
 }
 
 // Shutdown waits only for calls.
-func TestStream_Settles(t *testing.T) {
+func TestStream_doesNotDelayShutdown(t *testing.T) {
 	s := start(t, newFake(), nil)
 	standing := s.open(t.Context(), "GET", "", headers{"Mcp-Session-Id": s.begin(nil)})
 	s.reads(standing, priming("0-0"))
