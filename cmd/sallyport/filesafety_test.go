@@ -4,28 +4,11 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
-
-// within runs the program, which must end within 20 seconds, and returns its output.
-func within(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
-	defer timer.Stop()
-	out, err := cmd.CombinedOutput()
-	if !timer.Stop() {
-		t.Errorf("%v does not end", cmd.Args[1:])
-	}
-	if err == nil {
-		t.Errorf("%v succeeds: %s", cmd.Args[1:], out)
-	}
-	return string(out)
-}
 
 // Pack, inspect, call, client-config, compile and list neither block on a pipe nor replace a device by a file.
 func TestCommands_refuseSpecialFiles(t *testing.T) {
@@ -42,7 +25,7 @@ func TestCommands_refuseSpecialFiles(t *testing.T) {
 			{"pack", file}, {"inspect", file}, {"call", file, "x"},
 			{"client-config", "claude-code", "--write", "--file", file},
 		} {
-			if out := within(t, program(t, "", args...)); !strings.Contains(out, "regular file") {
+			if out := outputOfError(t, program(t, "", args...)); !strings.Contains(out, "regular file") {
 				t.Errorf("%v: %s", args[0], out)
 			}
 		}
@@ -50,7 +33,7 @@ func TestCommands_refuseSpecialFiles(t *testing.T) {
 	if info, err := os.Stat("/dev/zero"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Fatalf("/dev/zero: %v, %v", info, err)
 	}
-	if out := within(t, program(t, "", "compile", dir)); strings.Count(out, "regular file") != 2 {
+	if out := outputOfError(t, program(t, "", "compile", dir)); strings.Count(out, "regular file") != 2 {
 		t.Errorf("compile: %s", out)
 	}
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "no plugins") {
@@ -96,7 +79,7 @@ func TestStateFolder_refusesOneThatOthersCanWrite(t *testing.T) {
 	for _, args := range [][]string{{"serve", t.TempDir()}, {"list", t.TempDir()}, {"token", "me"}, {"client-config", "claude-code", "--http", "127.0.0.1:1"}} {
 		cmd := program(t, "", args...)
 		cmd.Args = append(cmd.Args, "--state", state)
-		if out := within(t, cmd); !strings.Contains(out, "others can write to it (mode 0777)") {
+		if out := outputOfError(t, cmd); !strings.Contains(out, "others can write to it (mode 0777)") {
 			t.Errorf("%v: %s", args[0], out)
 		}
 	}

@@ -512,12 +512,8 @@ func TestHostile_manifestsAreChecked(t *testing.T) {
 		t.Errorf("published: %q, want %q", got, tools)
 	}
 	for tool, text := range map[string]string{"redos": strings.Repeat("a", 50_000) + "!", "circle": ""} {
-		begin := time.Now()
-		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "schemas-" + tool, Arguments: map[string]any{"text": text}})
-		if d := time.Since(begin); d > 5*time.Second || err != nil || !r.IsError {
-			t.Errorf("%s: %v after %v", tool, err, d)
-		} else {
-			t.Logf("%s: %s after %v", tool, kindOf(r), d)
+		if r := call(t, s, "schemas-"+tool, map[string]any{"text": text}); kindOf(r) != "invalid" {
+			t.Errorf("%s: got an error of kind %q, want invalid", tool, kindOf(r))
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestServe_failsEarlyWhereTheAddressIsTaken(t *testing.T) {
 	}
 	defer taken.Close()
 	dir, state := folder(t, guest(t, "misbehave")), filepath.Join(t.TempDir(), "state")
-	out := within(t, program(t, "", "serve", dir, "--http", taken.Addr().String(), "--state", state))
+	out := outputOfError(t, program(t, "", "serve", dir, "--http", taken.Addr().String(), "--state", state))
 	if !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: another program serves there; choose another port with --http 127.0.0.1:PORT") {
 		t.Errorf("%s", out)
 	}

@@ -14,24 +14,6 @@ import (
 	"time"
 )
 
-// hang is the deadline of the program's exit. The deadlines of its parts add up to less than half.
-const hang = 30 * time.Second
-
-// ends waits for the program to exit, and fails if it has to be killed.
-func ends(t *testing.T, cmd *exec.Cmd) error {
-	t.Helper()
-	killed := make(chan struct{})
-	timer := time.AfterFunc(hang, func() { close(killed); cmd.Process.Kill() })
-	defer timer.Stop()
-	err := cmd.Wait()
-	select {
-	case <-killed:
-		t.Error("it does not end")
-	default:
-	}
-	return err
-}
-
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

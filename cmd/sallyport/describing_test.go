@@ -1,10 +1,6 @@
 package main
 
 import (
-	"os/exec"
-	"testing"
-	"time"
-
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -19,14 +15,4 @@ func describing(answer string) *wasmtest.Module {
 	m.Export("mcp_handle", m.Func([]byte{i32}, []byte{i32}, nil,
 		wasmtest.I32Const(1), wasmtest.I32Const(16), wasmtest.I32Const(int32(len(answer))), wasmtest.Call(write), wasmtest.Drop, wasmtest.I32Const(0)))
 	return &m
-}
-
-// wantEnd fails if the program does not exit successfully within 15 seconds.
-func wantEnd(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	timer := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill() })
-	defer timer.Stop()
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("its end: %v", err)
-	}
 }
