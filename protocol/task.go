@@ -64,8 +64,10 @@ func openTask(ctx context.Context, r *request, tool *catalog.Tool, params json.R
 		return task.Task{}, err
 	}
 	o := r.conn.opts
-	n := task.New{Principal: o.Principal, Proof: o.Proof, Durable: durable(o.Principal), Params: params, TTL: ttl,
-		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool)}
+	n := task.New{Durable: durable(o.Principal), Call: task.Call{
+		Principal: o.Principal, Proof: o.Proof, Params: params, TTL: ttl,
+		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool),
+	}}
 	if w.Once != "" && !w.DryRun {
 		return openTaskOnce(ctx, r, tool.Name, w.Once, n, known)
 	}

@@ -182,10 +182,10 @@ func relation(t *task.Task) json.RawMessage {
 // answer counts as cancelled; otherwise the task continues to wait.
 func (c *Conn) askForTask(ctx context.Context, t *task.Task, tell func(...[]byte), final bool) error {
 	m := c.server.tasks
-	if !m.ClaimQuestions(t.ID) {
+	if !m.Clients.ClaimQuestions(t.ID) {
 		return nil
 	}
-	defer m.ReleaseQuestions(t.ID)
+	defer m.Clients.ReleaseQuestions(t.ID)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	if err := c.legacy.awaitReady(ctx); err != nil {

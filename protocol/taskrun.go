@@ -63,7 +63,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 	defer s.conns.remove(c)
 	call := envelope.Parse(&jsonrpc.Message{ID: json.RawMessage(`"task"`), Method: "tools/call", Params: params})
 	call.Modern = true
-	r := newRequest(c, call, func(msg []byte) { s.tasks.Tell(t.ID, msg) })
+	r := newRequest(c, call, func(msg []byte) { s.tasks.Clients.Tell(t.ID, msg) })
 	r.task, r.stop = t, func() {}
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guard(ctx, callTool)

@@ -183,7 +183,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	first := store.New(store.Options{Dir: dir})
 	book := task.NewBook(first, time.Now, 0)
 	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
-	begun, err := book.Open(t.Context(), task.New{Principal: "stdio:1", Durable: true, Params: params, Mark: keys.Seal([]byte(`{"site":""}`))})
+	begun, err := book.Open(t.Context(), task.New{Durable: true, Call: task.Call{Principal: "stdio:1", Params: params, Mark: keys.Seal([]byte(`{"site":""}`))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestTask_goneWhileItLands(t *testing.T) {
 	if err := j.Bind([]byte("plugin")); err != nil {
 		t.Fatal(err)
 	}
-	j.Keep(func(part []byte) error { return book.AddPart(t.Context(), &begun, 0, []byte(keys.Seal(part))) })
+	j.Keep(func(part []byte) error { return book.Parts.Add(t.Context(), &begun, 0, []byte(keys.Seal(part))) })
 	if err := j.Begin("the commit of the call's writes", hostfuncs.LandingFamily); err != nil {
 		t.Fatal(err)
 	}

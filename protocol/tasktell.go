@@ -67,7 +67,7 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		return
 	}
 	m := c.server.tasks
-	m.Hear(id, c.opts.Notify)
+	m.Clients.Hear(id, c.opts.Notify)
 	asking, cancel := context.WithCancel(m.Context())
 	stop, err := m.Book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
 		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", t.DescribeLegacy()))
@@ -76,19 +76,19 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 			c.askUnbidden(asking, t)
 		case t.Status.Over():
 			cancel()
-			m.Hear(id, nil)
+			m.Clients.Hear(id, nil)
 			c.watches.remove(id)
 		}
 	})
 	if err != nil {
 		cancel()
-		m.Hear(id, nil)
+		m.Clients.Hear(id, nil)
 		return // the client polls anyway
 	}
 	c.watches.add(id, func() {
 		cancel()
 		stop()
-		m.Hear(id, nil)
+		m.Clients.Hear(id, nil)
 	})
 }
 

@@ -98,7 +98,7 @@ func TestSet_Tell(t *testing.T) {
 func TestSubscription_TellTask(t *testing.T) {
 	one := newSubscription(Topics{})
 	for i := range 3 * maxTaskNews {
-		one.TellTask(task.Task{ID: fmt.Sprint(i % 2), Status: task.Working, Round: i})
+		one.TellTask(task.Task{Call: task.Call{ID: fmt.Sprint(i % 2)}, Status: task.Working, Round: i})
 	}
 	if n := len(one.News(nil)); n != maxTaskNews {
 		t.Errorf("%d news wait", n)

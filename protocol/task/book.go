@@ -43,6 +43,9 @@ var (
 
 // Book holds tasks. It is safe for concurrent use.
 type Book struct {
+	// Parts has the journals of stored tasks.
+	Parts Parts
+
 	active int
 	owner  string // of this process
 	store  *store.Store
@@ -51,40 +54,29 @@ type Book struct {
 	mu    sync.Mutex
 	tasks map[string]*Task // those of this process; with a store, only the active ones
 
-	watchers map[string]map[*watcher]struct{} // by task
-	looked   int64                            // store version at the last Look
+	watchers watchers
+	looked   int64 // store version at the last Look
 }
 
 // NewBook returns a book with tasks in s, or only in memory if s is nil. now is the clock. active is the maximum
 // number of concurrent tasks per principal; 0 is 256.
 func NewBook(s *store.Store, now func() time.Time, active int) *Book {
-	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: map[string]map[*watcher]struct{}{}}
+	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: watchers{}, Parts: Parts{s}}
 }
 
-// New describes a task to open.
+// New describes a task to open. An empty ID generates one. TTL is the requested lifetime, if shorter than the default; 0
+// is the default.
 type New struct {
-	// ID is the ID of the task; "" generates one.
-	ID        string
-	Principal string
-	Proof     string // see Task
+	Call
 	// Durable tasks are stored if there is a store; others are in memory.
 	Durable bool
-	Params  json.RawMessage
-	// TTL is the requested lifetime, if shorter than the default; 0 is the default.
-	TTL time.Duration
-	// Kept, Session and Mark are those of Task.
-	Kept    bool
-	Session string
-	Mark    string
 }
 
 // Open opens a task. It is stored when Open returns.
 func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
-	t := Task{
-		ID: cmp.Or(n.ID, rand.Text()), Principal: n.Principal, Proof: n.Proof, Owner: b.owner, Status: Working, Created: now, Updated: now,
-		TTL: shorter(keptInMemory, n.TTL), Params: n.Params, Kept: n.Kept, Session: n.Session, Mark: n.Mark,
-	}
+	t := Task{Call: n.Call, Owner: b.owner, Status: Working, Created: now, Updated: now}
+	t.ID, t.TTL = cmp.Or(n.ID, rand.Text()), shorter(keptInMemory, n.TTL)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sweep(n.Principal)
@@ -244,7 +236,7 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 	if b.tasks[t.ID] = &t; t.Durable() && !t.lives() {
 		delete(b.tasks, t.ID)
 	}
-	b.tell(&t)
+	b.watchers.tell(&t)
 	return t, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {
 	t.Helper()
-	task, err := b.Open(t.Context(), New{Principal: who, Durable: durable, Params: json.RawMessage(`{"name":"x","_meta":{}}`)})
+	task, err := b.Open(t.Context(), New{Durable: durable, Call: Call{Principal: who, Params: json.RawMessage(`{"name":"x","_meta":{}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func TestBook_OtherProcess(t *testing.T) {
 		}
 	}
 	for n, text := range []string{"zero", "one"} {
-		if err := first.AddPart(t.Context(), &runs, n, []byte(text)); err != nil {
+		if err := first.Parts.Add(t.Context(), &runs, n, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := second.AddPart(t.Context(), &runs, 1, nil); !errors.Is(err, store.ErrExists) {
+	if err := second.Parts.Add(t.Context(), &runs, 1, nil); !errors.Is(err, store.ErrExists) {
 		t.Errorf("two processes write one part: %v", err)
 	}
 	if list, err := second.Orphans(t.Context()); len(list) != 0 || err != nil {
@@ -124,7 +124,7 @@ func TestBook_OtherProcess(t *testing.T) {
 	if !ours || err != nil || adopted.Tries != 1 || !second.Mine(&adopted) {
 		t.Errorf("%+v, %v", adopted, err)
 	}
-	parts, err := second.Parts(t.Context(), &adopted)
+	parts, err := second.Parts.List(t.Context(), &adopted)
 	if err != nil || len(parts) != 2 || string(parts[0])+string(parts[1]) != "zeroone" {
 		t.Errorf("%q, %v", parts, err)
 	}
@@ -132,10 +132,10 @@ func TestBook_OtherProcess(t *testing.T) {
 	if err != nil || taken.Status != Working || taken.Round != 1 {
 		t.Errorf("%+v, %v", taken, err)
 	}
-	if err := second.RemoveParts(t.Context(), &adopted, false); err != nil {
+	if err := second.Parts.Remove(t.Context(), &adopted, false); err != nil {
 		t.Fatal(err)
 	}
-	if parts, err := second.Parts(t.Context(), &adopted); len(parts) != 0 || err != nil {
+	if parts, err := second.Parts.List(t.Context(), &adopted); len(parts) != 0 || err != nil {
 		t.Errorf("%q, %v", parts, err)
 	}
 }
@@ -181,7 +181,7 @@ func TestBook_Bounds(t *testing.T) {
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
-	if _, err := b.Open(t.Context(), New{Principal: "ada"}); !errors.Is(err, ErrTooMany) {
+	if _, err := b.Open(t.Context(), New{Call: Call{Principal: "ada"}}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}
 	begin(t, b, "eve", false) // with her own limit
@@ -196,7 +196,7 @@ func TestBook_expiredSlots(t *testing.T) {
 			now := time.Now()
 			b := NewBook(s, func() time.Time { return now }, 2)
 			open := func() error {
-				x, err := b.Open(t.Context(), New{Principal: "ada", Durable: s != nil, Params: json.RawMessage(`{}`), TTL: time.Minute})
+				x, err := b.Open(t.Context(), New{Durable: s != nil, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`), TTL: time.Minute}})
 				if err == nil && status == Input {
 					_, err = b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Ask(map[string]json.RawMessage{"k": []byte(`{}`)}) })
 				}
@@ -259,7 +259,7 @@ func TestBook_Adopt_tooLate(t *testing.T) {
 		return s
 	}
 	one := open(nil)
-	orphan, err := NewBook(one, time.Now, 0).Open(t.Context(), New{Principal: "ada", Durable: true})
+	orphan, err := NewBook(one, time.Now, 0).Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada"}})
 	if err == nil {
 		err = one.Close()
 	}
@@ -281,5 +281,22 @@ func TestBook_Adopt_tooLate(t *testing.T) {
 	}), time.Now, 0)
 	if got, ours, err := slower.Adopt(t.Context(), orphan, always); ours || err != nil || got.Status != Completed || !met {
 		t.Errorf("the slower one: %v, %v, %s", ours, err, got.Status)
+	}
+}
+
+// Records of earlier versions of this program are read: the members of a task are at one level.
+func TestTask_isStoredFlat(t *testing.T) {
+	const stored = `{"id":"x","who":"ada","owner":"o","status":"working","created":"2026-01-02T03:04:05Z","updated":"2026-01-02T03:04:05Z","ttl":7,"params":{"name":"t"},"kept":true,"mark":"m"}`
+	var got Task
+	if err := json.Unmarshal([]byte(stored), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != "x" || got.Principal != "ada" || got.TTL != 7 || !got.Kept || got.Mark != "m" || string(got.Params) != `{"name":"t"}` {
+		t.Errorf("got %+v of %s", got, stored)
+	}
+	again, err := json.Marshal(got)
+	var members map[string]json.RawMessage
+	if err = errors.Join(err, json.Unmarshal(again, &members)); err != nil || len(members) != 10 {
+		t.Errorf("got %s, want the members of %s: %v", again, stored, err)
 	}
 }

@@ -1,41 +1,49 @@
 package task
 
+import "sync"
+
+// Clients are the 2025-11-25 sessions that wait for tasks of this process. It is safe for concurrent use.
+type Clients struct {
+	mu      sync.Mutex
+	asking  map[string]bool             // tasks with claimed questions
+	hearing map[string]func(msg []byte) // by task, receivers of its progress
+}
+
 // ClaimQuestions gives the caller the exclusive right to send the questions of a task until ReleaseQuestions. It
 // returns false if they are already claimed.
-func (r *Runner) ClaimQuestions(id string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.asking[id] {
+func (c *Clients) ClaimQuestions(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asking[id] {
 		return false
 	}
-	r.asking[id] = true
+	c.asking[id] = true
 	return true
 }
 
 // ReleaseQuestions ends a claim of ClaimQuestions.
-func (r *Runner) ReleaseQuestions(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.asking, id)
+func (c *Clients) ReleaseQuestions(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.asking, id)
 }
 
 // Hear sets the receiver for the progress messages of a task. A nil f removes it.
-func (r *Runner) Hear(id string, f func(msg []byte)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (c *Clients) Hear(id string, f func(msg []byte)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if f == nil {
-		delete(r.hearing, id)
+		delete(c.hearing, id)
 	} else {
-		r.hearing[id] = f
+		c.hearing[id] = f
 	}
 }
 
-// Tell forwards a progress message of a task to the 2025-11-25 session that began it. The current tasks extension
-// has none.
-func (r *Runner) Tell(id string, msg []byte) {
-	r.mu.Lock()
-	f := r.hearing[id]
-	r.mu.Unlock()
+// Tell forwards a progress message of a task to the session that began it. The current tasks extension has none.
+func (c *Clients) Tell(id string, msg []byte) {
+	c.mu.Lock()
+	f := c.hearing[id]
+	c.mu.Unlock()
 	if f != nil && msg != nil {
 		f(msg)
 	}

@@ -48,7 +48,7 @@ func (r *Runner) Journal(t *Task, j *journal.Journal) error {
 	j.Keep(func(part []byte) error {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 		defer cancel()
-		err := r.Book.AddPart(ctx, t, n, []byte(r.o.Keys.Seal(part)))
+		err := r.Book.Parts.Add(ctx, t, n, []byte(r.o.Keys.Seal(part)))
 		if err == nil {
 			n++
 		}
@@ -61,7 +61,7 @@ func (r *Runner) Journal(t *Task, j *journal.Journal) error {
 func (r *Runner) parts(t *Task) ([][]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	parts, err := r.Book.Parts(ctx, t)
+	parts, err := r.Book.Parts.List(ctx, t)
 	if err != nil {
 		return nil, lost("the task's journal cannot be read", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -21,21 +22,27 @@ func tooManyKept() error {
 	return &runtime.EndError{Kind: runtime.KindLimit, Message: fmt.Sprintf("%d tasks of plugins that keep state are going on, which is the most", maxKeptTasks)}
 }
 
+// keptSlots counts the kept tasks of a process. It is safe for concurrent use.
+type keptSlots struct {
+	mu sync.Mutex
+	n  int
+}
+
 // reserve takes one of the maxKeptTasks slots; release returns it.
-func (r *Runner) reserve() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.kept >= maxKeptTasks {
+func (s *keptSlots) reserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n >= maxKeptTasks {
 		return false
 	}
-	r.kept++
+	s.n++
 	return true
 }
 
-func (r *Runner) release() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept--
+func (s *keptSlots) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n--
 }
 
 // Ask publishes the questions of a kept task that runs here, and waits for all answers, at most for within.

@@ -63,7 +63,7 @@ func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 			gone[r.Label] = r.Label != b.owner && b.store.Gone(r.Label)
 		}
 		if gone[r.Label] {
-			orphans = append(orphans, Task{ID: r.ID, Principal: r.Principal})
+			orphans = append(orphans, Task{Call: Call{ID: r.ID, Principal: r.Principal}})
 		}
 	}
 	return orphans, err
@@ -103,34 +103,3 @@ func (t *Task) Lose() {
 		"which cannot be replayed: earlier effects of the task remain, and it may be called again"
 	t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
 }
-
-// Parts returns the stored journal of the task's current run.
-func (b *Book) Parts(ctx context.Context, t *Task) ([][]byte, error) {
-	list, err := b.store.Below(ctx, store.Part, t.run())
-	parts := make([][]byte, len(list))
-	for i, r := range list {
-		parts[i] = r.Data
-	}
-	return parts, err
-}
-
-// AddPart stores part n of the journal of the task's current run. The error is store.ErrExists if the part exists,
-// as another process then runs the task.
-func (b *Book) AddPart(ctx context.Context, t *Task, n int, data []byte) error {
-	_, err := b.store.Add(ctx, store.Part, store.Record{
-		ID: fmt.Sprintf("%s/%08d", t.run(), n), Principal: t.Principal, Data: data, Expires: t.Expires(),
-	})
-	return err
-}
-
-// RemoveParts removes the stored journal of a finished run. The journal of a later run, here or in another process,
-// is kept. With over, the task is finished, and the journals of all runs are removed.
-func (b *Book) RemoveParts(ctx context.Context, run *Task, over bool) error {
-	if over {
-		return b.store.RemoveBelow(ctx, store.Part, run.ID)
-	}
-	return b.store.RemoveBelow(ctx, store.Part, run.run())
-}
-
-// run returns the name of the task's current run.
-func (t *Task) run() string { return fmt.Sprintf("%s/%d", t.ID, t.Round) }

@@ -25,7 +25,7 @@ func (r *Runner) start(t Task) {
 	r.work.Go(func() {
 		defer cancel()
 		if t.Kept {
-			defer r.release()
+			defer r.kept.release()
 		}
 		outcome := r.o.Run(ctx, &t)
 		r.mu.Lock()
@@ -65,7 +65,7 @@ func (r *Runner) note(t Task, o Outcome) {
 		}
 	}
 	if t.Durable() {
-		if err := r.Book.RemoveParts(context.Background(), &t, over); err != nil {
+		if err := r.Book.Parts.Remove(context.Background(), &t, over); err != nil {
 			r.o.Log.Warn("the journal of a finished task remains", "task", t.ID, "error", err)
 		}
 	}

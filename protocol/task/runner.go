@@ -42,6 +42,8 @@ type RunnerOptions struct {
 type Runner struct {
 	// Book has the tasks.
 	Book *Book
+	// Clients wait for tasks.
+	Clients Clients
 
 	o    RunnerOptions
 	ctx  context.Context // done when the runner closes
@@ -52,15 +54,15 @@ type Runner struct {
 	mu      sync.Mutex
 	closed  bool
 	running map[string]context.CancelFunc // by task
-	asking  map[string]bool               // tasks with claimed questions
-	hearing map[string]func(msg []byte)   // by task, receivers of its progress
-	kept    int                           // number of kept tasks here
 	work    sync.WaitGroup                // Add is called under mu and never after closed is set
+
+	kept keptSlots // of the kept tasks here
 }
 
 // NewRunner returns a runner. The caller closes it.
 func NewRunner(o RunnerOptions) *Runner {
-	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]context.CancelFunc{}, asking: map[string]bool{}, hearing: map[string]func([]byte){}}
+	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]context.CancelFunc{}}
+	r.Clients.asking, r.Clients.hearing = map[string]bool{}, map[string]func([]byte){}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -84,12 +86,12 @@ func (r *Runner) Close() {
 
 // Open opens a task, stores it and starts it. known is called with its ID before it runs.
 func (r *Runner) Open(ctx context.Context, n New, known func(id string)) (Task, error) {
-	if n.Kept && !r.reserve() {
+	if n.Kept && !r.kept.reserve() {
 		return Task{}, tooManyKept()
 	}
 	t, err := r.Book.Open(ctx, n)
 	if err != nil && n.Kept {
-		r.release()
+		r.kept.release()
 	}
 	switch {
 	case errors.Is(err, ErrTooMany), errors.Is(err, store.ErrFull):

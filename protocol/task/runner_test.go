@@ -61,15 +61,15 @@ func TestRunner_outcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, begun := beginTask(t, New{Kept: test.kept}, func(context.Context, *Task) Outcome { return test.outcome })
+				r, begun := beginTask(t, New{Call: Call{Kept: test.kept}}, func(context.Context, *Task) Outcome { return test.outcome })
 				defer r.Close()
 				synctest.Wait()
 				got := find(t, r, begun.ID)
 				if said := string(got.Result) + string(got.Error); got.Status != test.want || !strings.Contains(said, test.holds) {
 					t.Errorf("%s: %s", got.Status, said)
 				}
-				if r.kept != 0 || len(r.running) != 0 {
-					t.Errorf("%d kept, %d running when all is over", r.kept, len(r.running))
+				if r.kept.n != 0 || len(r.running) != 0 {
+					t.Errorf("%d kept, %d running when all is over", r.kept.n, len(r.running))
 				}
 			})
 		})
@@ -109,7 +109,7 @@ func TestRunner_Ask(t *testing.T) {
 		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
 		var r *Runner
 		ready := make(chan struct{})
-		r, begun := beginTask(t, New{Kept: true}, func(ctx context.Context, x *Task) Outcome {
+		r, begun := beginTask(t, New{Call: Call{Kept: true}}, func(ctx context.Context, x *Task) Outcome {
 			<-ready
 			answers, err := r.Ask(ctx, x, questions, time.Minute)
 			if err != nil {
@@ -135,13 +135,13 @@ func TestRunner_Ask(t *testing.T) {
 // The number of kept tasks is limited, and a finished one frees its slot.
 func TestRunner_kept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, first := beginTask(t, New{Kept: true}, func(ctx context.Context, _ *Task) Outcome {
+		r, first := beginTask(t, New{Call: Call{Kept: true}}, func(ctx context.Context, _ *Task) Outcome {
 			<-ctx.Done()
 			return Outcome{}
 		})
 		defer r.Close()
 		another := func() error {
-			_, err := r.Open(t.Context(), New{Principal: "ada", Kept: true}, func(string) {})
+			_, err := r.Open(t.Context(), New{Call: Call{Principal: "ada", Kept: true}}, func(string) {})
 			return err
 		}
 		for range maxKeptTasks - 1 {
@@ -173,7 +173,7 @@ func TestRunner_Journal(t *testing.T) {
 	}})
 	defer one.Close()
 	defer close(hold)
-	begun, err := one.Open(t.Context(), New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(string) {})
+	begun, err := one.Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRunner_Journal(t *testing.T) {
 	if family, what := again.Unfinished(); family != "net" || what != "a request" {
 		t.Errorf("%s, %s: what was under way is not known", family, what)
 	}
-	parts, err := one.Book.Parts(t.Context(), &begun)
+	parts, err := one.Book.Parts.List(t.Context(), &begun)
 	if err != nil || len(parts) == 0 || bytes.Contains(bytes.Join(parts, nil), []byte("a request")) {
 		t.Errorf("%d parts, or they are not sealed: %v", len(parts), err)
 	}
@@ -261,7 +261,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 		second.Close()
 		_ = errors.Join(first.o.Store.Close(), second.o.Store.Close())
 	})
-	if _, err := first.Open(t.Context(), New{Principal: "ada", Durable: true, Params: json.RawMessage(`{}`)}, func(name string) { id = name }); err != nil {
+	if _, err := first.Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(name string) { id = name }); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
@@ -269,7 +269,7 @@ func TestRunner_JournalOfTheNextRun(t *testing.T) {
 	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
 		t.Errorf("the journal of the run that goes on has %q", what)
 	}
-	if parts, err := second.Book.Parts(t.Context(), &Task{ID: id}); err != nil || len(parts) != 0 {
+	if parts, err := second.Book.Parts.List(t.Context(), &Task{Call: Call{ID: id}}); err != nil || len(parts) != 0 {
 		t.Errorf("%d parts of the run that asked are kept, %v", len(parts), err)
 	}
 }

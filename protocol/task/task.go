@@ -42,20 +42,34 @@ const (
 // Over reports whether the status is final.
 func (s Status) Over() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Task is a copy of the state of one call that outlives its response. Modifying it does not affect the Book.
-type Task struct {
+// Call is the part of a task that its client and its server determine when they open it. It does not change.
+type Call struct {
 	ID        string        `json:"id"`
 	Principal string        `json:"who"`
 	Proof     string        `json:"proof,omitempty"` // distinguishes equal principals of different servers
-	Owner     string        `json:"owner"`           // process that runs it, if any
-	Status    Status        `json:"status"`
-	Message   string        `json:"message,omitempty"`
-	Created   time.Time     `json:"created"`
-	Updated   time.Time     `json:"updated"`
-	TTL       time.Duration `json:"ttl"` // from Created
+	TTL       time.Duration `json:"ttl"`             // lifetime of the task
 
 	// Params are the params of the call as sent by the client, without answers.
 	Params json.RawMessage `json:"params"`
+	// Kept marks a task of a plugin with kept state. It cannot be replayed, waits for answers in its instance, and
+	// ends with its process.
+	Kept bool `json:"kept,omitempty"`
+	// Session identifies the instance of a kept task in its process.
+	Session string `json:"-"`
+	// Mark identifies, sealed, the servers that may run the task.
+	Mark string `json:"mark,omitempty"`
+}
+
+// Task is a copy of the state of one call that outlives its response. Modifying it does not affect the Book.
+type Task struct {
+	Call
+
+	Owner   string    `json:"owner"` // process that runs it, if any
+	Status  Status    `json:"status"`
+	Message string    `json:"message,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+
 	// State is the requestState of the last question; "" at the start.
 	State string `json:"state,omitempty"`
 	// Round is the number of runs begun with answers, and Tries the number of processes that ran the current one.
@@ -68,13 +82,6 @@ type Task struct {
 	Result json.RawMessage `json:"result,omitempty"` // if completed
 	Error  json.RawMessage `json:"error,omitempty"`  // if failed
 
-	// Kept marks a task of a plugin with kept state. It cannot be replayed, waits for answers in its instance, and
-	// ends with its process.
-	Kept bool `json:"kept,omitempty"`
-	// Session identifies the instance of a kept task in its process.
-	Session string `json:"-"`
-	// Mark identifies, sealed, the servers that may run the task.
-	Mark string `json:"mark,omitempty"`
 	// Asked are the keys of all questions so far, which are not reused.
 	Asked []string `json:"asked,omitempty"`
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 )
 
+// watchers are the observers of tasks, by task.
+type watchers map[string]map[*watcher]struct{}
+
 // watcher is one observer of a task.
 type watcher struct {
 	told stage
@@ -19,6 +22,33 @@ type stage struct {
 
 func (t *Task) stage() stage { return stage{t.Status, t.Round} }
 
+func (all watchers) add(id string, w *watcher) {
+	if all[id] == nil {
+		all[id] = map[*watcher]struct{}{}
+	}
+	all[id][w] = struct{}{}
+}
+
+func (all watchers) remove(id string, w *watcher) {
+	delete(all[id], w)
+	if len(all[id]) == 0 {
+		delete(all, id)
+	}
+}
+
+// tell reports the task to its watchers, which end with it.
+func (all watchers) tell(t *Task) {
+	for w := range all[t.ID] {
+		if now := t.stage(); now != w.told {
+			w.told = now
+			w.tell(*t)
+		}
+		if t.Status.Over() {
+			all.remove(t.ID, w)
+		}
+	}
+}
+
 // Watch calls tell at each status change of the task, and immediately if the task is past its initial status. It
 // ends with the task or with stop, which is idempotent. Changes by other processes are reported by Look. tell must
 // not block or use the Book.
@@ -30,36 +60,13 @@ func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task))
 		return nil, err
 	}
 	w := &watcher{told: stage{status: Working}, tell: tell}
-	if b.watchers[id] == nil {
-		b.watchers[id] = map[*watcher]struct{}{}
-	}
-	b.watchers[id][w] = struct{}{}
-	b.tell(&t)
+	b.watchers.add(id, w)
+	b.watchers.tell(&t)
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.unwatch(id, w)
+		b.watchers.remove(id, w)
 	}, nil
-}
-
-func (b *Book) unwatch(id string, w *watcher) {
-	delete(b.watchers[id], w)
-	if len(b.watchers[id]) == 0 {
-		delete(b.watchers, id)
-	}
-}
-
-// tell reports the task to its watchers. b.mu must be held.
-func (b *Book) tell(t *Task) {
-	for w := range b.watchers[t.ID] {
-		if now := t.stage(); now != w.told {
-			w.told = now
-			w.tell(*t)
-		}
-		if t.Status.Over() {
-			b.unwatch(t.ID, w)
-		}
-	}
 }
 
 // Look reports changes of watched tasks by other processes. Without writes since the last call, it only reads the
@@ -78,7 +85,7 @@ func (b *Book) Look(ctx context.Context) error {
 		t, err := b.load(ctx, id)
 		switch {
 		case err == nil:
-			b.tell(&t)
+			b.watchers.tell(&t)
 		case errors.Is(err, ErrUnknown): // expired
 			delete(b.watchers, id)
 		default:
