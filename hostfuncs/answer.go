@@ -28,10 +28,20 @@ func (s said) refusal() *refusal {
 	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, final: s.Final, kind: s.Kind, later: s.Later}
 }
 
+// decide evaluates the grants for an effect, then the answers of the operator and the caller.
+func (c *consents) decide(ctx context.Context, e effect) (grant.Decision, *refusal) {
+	c.taken = nil
+	d, refused := c.rules.check(e)
+	if refused == nil {
+		return d, c.spend(ctx, d)
+	}
+	return c.consult(ctx, e, d, refused)
+}
+
 // consult applies the operator's answer to a denied effect, and asks for one: once for all runs of the call. The
 // decision is valid if the returned refusal is nil.
 func (c *consents) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
-	if c.replay.journal == nil || c.rules.kind(e).replayed || !c.rules.policy.consults() {
+	if c.replay.journal == nil || c.rules.kind(e).replay == replayRecorded || c.rules.kind(e).standing || !c.rules.policy.consults() {
 		return c.consultNow(ctx, e, d, r)
 	}
 	raw := c.replay.recall(fingerprint(e), func() []byte {

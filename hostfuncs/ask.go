@@ -22,15 +22,6 @@ type question struct {
 	accept func(asked, answer json.RawMessage) (json.RawMessage, error)
 }
 
-// questions returns the methods that ask the client.
-func questions() map[string]question {
-	return map[string]question{
-		"elicitation/create":     {prepareElicitation, acceptElicitation},
-		"sampling/createMessage": {prepareSampling, acceptSampling},
-		"roots/list":             {prepareRoots, acceptRoots},
-	}
-}
-
 // asked serves a single question outside a round.
 func asked(name string) method {
 	return func(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
@@ -49,7 +40,7 @@ func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime
 	var together []runtime.Question
 	var places []int
 	for i, q := range round {
-		if _, client := g.policy.host.questions[q.Method]; client {
+		if _, client := g.policy.host.effects.questions[q.Method]; client {
 			together, places = append(together, q), append(places, i)
 			continue
 		}
@@ -83,7 +74,7 @@ func askClient(ctx context.Context, g *Gate, round []runtime.Question) []runtime
 		return askSomebody(ctx, g, round)
 	}) {
 		if a.Err == nil {
-			a.Result, a.Err = g.policy.host.questions[send[i].Method].accept(send[i].Params, a.Result)
+			a.Result, a.Err = g.policy.host.effects.questions[send[i].Method].accept(send[i].Params, a.Result)
 		}
 		answers[places[i]] = a
 	}
@@ -92,7 +83,7 @@ func askClient(ctx context.Context, g *Gate, round []runtime.Question) []runtime
 
 // prepare checks one question against the policy.
 func prepare(ctx context.Context, g *Gate, q runtime.Question) (runtime.Question, error) {
-	params, e, err := g.policy.host.questions[q.Method].prepare(g, q.Params)
+	params, e, err := g.policy.host.effects.questions[q.Method].prepare(g, q.Params)
 	if err == nil {
 		err = g.pass(ctx, e)
 	}
@@ -178,4 +169,13 @@ func answered(answer json.RawMessage, members ...string) (json.RawMessage, error
 
 func badAnswer(format string, args ...any) error {
 	return askErrorf(runtime.KindUnavailable, "the client's answer "+format, args...)
+}
+
+func rootsFamily() family {
+	return family{
+		name: "roots", acts: []string{"list the client's roots"},
+		explain:    plain("roots", (*grant.Set).Roots, "list the client's roots"),
+		questions:  map[string]question{"roots/list": {prepareRoots, acceptRoots}},
+		asksClient: true,
+	}
 }

@@ -81,21 +81,21 @@ func sendingTo(r *rules, u *url.URL) effect {
 	return effect{
 		family: "elicitation", act: "send the client's user to " + u.String(), target: u.Scheme + "://" + u.Host,
 		decide: func(s *grant.Set) grant.Decision { return s.Elicit(u) },
-		inside: func() bool { return r.policy.net.ForeseeShown(u.Hostname(), egress.Reach{}) != nil },
-		reach: func(d grant.Decision) *refusal {
-			var address *egress.AddressError
-			if !errors.As(r.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
-				return nil
-			}
-			no := &refusal{reason: notReached(r.policy.net, address, d)}
-			switch own := r.policy.net.ClassOf(u.Hostname()); {
-			case own == egress.Private || own == egress.Loopback:
-				no.line = r.grants.Limits().Elicit(u).Suggest
-			case address.Class == egress.Private:
-				no.line = r.grants.Limits().SuggestPrivatePage(u)
-			}
-			return no
-		},
+		web: web{inside: func() bool { return r.policy.net.ForeseeShown(u.Hostname(), egress.Reach{}) != nil },
+			reach: func(d grant.Decision) *refusal {
+				var address *egress.AddressError
+				if !errors.As(r.policy.net.ForeseeShown(u.Hostname(), reachOf(d)), &address) {
+					return nil
+				}
+				no := &refusal{reason: notReached(r.policy.net, address, d)}
+				switch own := r.policy.net.ClassOf(u.Hostname()); {
+				case own == egress.Private || own == egress.Loopback:
+					no.line = r.grants.Limits().Elicit(u).Suggest
+				case address.Class == egress.Private:
+					no.line = r.grants.Limits().SuggestPrivatePage(u)
+				}
+				return no
+			}},
 	}
 }
 
@@ -260,4 +260,27 @@ func acceptElicitation(asked, answer json.RawMessage) (json.RawMessage, error) {
 		return nil, askErrorf(runtime.KindInvalid, "the client's answer does not fit the form: %v", err)
 	}
 	return o.Append(nil), nil
+}
+
+func elicitationFamily() family {
+	users := func(s *grant.Set) grant.Decision { return s.Elicit(nil) }
+	return family{
+		name: "elicitation", acts: []string{"ask the client's user", "send the client's user to URL"},
+		explain:    either(plain("elicitation", users, "ask the client's user"), explainSending),
+		questions:  map[string]question{"elicitation/create": {prepareElicitation, acceptElicitation}},
+		asksClient: true,
+	}
+}
+
+// explainSending explains an elicitation of a URL.
+func explainSending(r *rules, act string) (Explanation, bool, error) {
+	text, ok := strings.CutPrefix(act, "send the client's user to ")
+	if !ok {
+		return Explanation{}, false, nil
+	}
+	u, err := egress.ParseURL(text, nil)
+	if err != nil {
+		return Explanation{}, false, nil
+	}
+	return r.explain(sendingTo(r, u)), true, nil
 }

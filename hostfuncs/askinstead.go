@@ -36,7 +36,7 @@ func askSomebody(ctx context.Context, g *Gate, round []runtime.Question) ([]runt
 // user's actions there must be in the caller's name. Anonymous callers are excluded: they could receive each other's
 // answers.
 func (s *session) mayAskInstead(q runtime.Question) bool {
-	if s.host.forms == nil || q.Method != "elicitation/create" || s.call.Principal == anonymous {
+	if s.host.options.Forms == nil || q.Method != "elicitation/create" || s.call.Principal == anonymous {
 		return false
 	}
 	return jsonraw.Get(q.Params, "url") == nil || s.local()
@@ -46,7 +46,7 @@ func (s *session) mayAskInstead(q runtime.Question) bool {
 // returns a denial stating that the operator was asked. If the operator cannot be asked, it returns the client's own
 // answer. An error means that the call is over and must not be journaled.
 func askDesk(ctx context.Context, g *Gate, q runtime.Question, client runtime.Answer) (runtime.Answer, error) {
-	desk := g.policy.host.forms
+	desk := g.policy.host.options.Forms
 	f := elicit.Form{Plugin: g.policy.plugin.Name, Digest: g.policy.plugin.Digest, Principal: g.call.Principal, Params: q.Params}
 	if answer, ok := desk.Take(ctx, f); ok {
 		return runtime.Answer{Result: answer}, nil
@@ -72,7 +72,7 @@ func askDesk(ctx context.Context, g *Gate, q runtime.Question, client runtime.An
 // answerCommand returns the command line that answers a form; see command.
 func (s *session) answerCommand(f elicit.Form) string {
 	if s.local() {
-		return s.host.forms.Command(f)
+		return s.host.options.Forms.Command(f)
 	}
 	return "sallyport answer " + f.ID
 }

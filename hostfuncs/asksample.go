@@ -49,3 +49,12 @@ func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
 	}
 	return answered(answer, "role", "content", "model", "stopReason", "_meta")
 }
+
+func samplingFamily() family {
+	return family{
+		name: "sampling", acts: []string{"ask the client's model"},
+		explain:    plain("sampling", (*grant.Set).Sampling, "ask the client's model"),
+		questions:  map[string]question{"sampling/createMessage": {prepareSampling, acceptSampling}},
+		asksClient: true,
+	}
+}

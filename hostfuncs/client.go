@@ -16,13 +16,18 @@ type Releaser interface {
 
 // releaseClient serves client/release: a long call releases its client's connection. It does nothing if the client cannot
 // return for the answer. Every plugin may use it.
-func releaseClient(ctx context.Context, g *Gate, _ json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
-	err := g.pass(ctx, effect{family: "client", act: "give the connection back",
+func releaseClient(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (json.RawMessage, error) {
+	result := json.RawMessage("{}")
+	err := g.pass(ctx, effect{family: "client", act: "give the connection back", entry: answerEntry("client/release", params, &result),
 		do: func(context.Context, grant.Decision) error {
 			if r, ok := g.call.Client.(Releaser); ok {
 				r.Release()
 			}
 			return nil
 		}})
-	return json.RawMessage("{}"), err
+	return result, err
+}
+
+func clientFamily() family {
+	return family{name: "client", methods: map[string]method{"client/release": releaseClient}, replay: replayRecorded}
 }

@@ -34,7 +34,7 @@ func (p *Policy) environment() []string {
 	env := []string{"PWD=" + workDir}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if problem := grant.CheckConfig(name, values[name]); problem != "" {
-			p.host.logger.Warn(problem, "plugin", p.plugin.Name)
+			p.host.options.Logger.Warn(problem, "plugin", p.plugin.Name)
 			continue
 		}
 		env = append(env, name+"="+values[name])

@@ -84,7 +84,7 @@ func placed(p Plugin) []Want {
 
 // consults reports whether the operator may be asked about a plugin: it has wants, or lines that ask.
 func (p *Policy) consults() bool {
-	return p.host.operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
+	return p.host.options.Operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
 }
 
 // consultNow is consult without the journal.
@@ -106,7 +106,7 @@ func (c *consents) consultNow(ctx context.Context, e effect, d grant.Decision, r
 	if !ok {
 		return d, r.because(why)
 	}
-	kept, verdict := c.rules.policy.host.operator.Ask(ctx, q)
+	kept, verdict := c.rules.policy.host.options.Operator.Ask(ctx, q)
 	if verdict == consent.Asked && c.mayWait(e) {
 		if verdict = c.wait(ctx, e, kept); verdict == consent.Allowed {
 			if c.rules.kind(e).standing {
@@ -164,11 +164,11 @@ func (c *consents) answered(ctx context.Context, e effect, take bool) (grant.Dec
 	}
 	for _, a := range c.found(ctx) {
 		d := e.decide(c.rules.grants.With(c.rules.lines(a.Line)...))
-		if !d.Allowed || a.Once && (a.Binding != fingerprint(e) || take && !c.rules.policy.host.operator.Take(ctx, a.ID)) {
+		if !d.Allowed || a.Once && (a.Binding != fingerprint(e) || take && !c.rules.policy.host.options.Operator.Take(ctx, a.ID)) {
 			continue
 		}
-		if e.inside != nil {
-			d.Named = d.Named && e.inside()
+		if e.web.inside != nil {
+			d.Named = d.Named && e.web.inside()
 		}
 		c.line = a.Line
 		if a.Once && take {
@@ -182,7 +182,7 @@ func (c *consents) answered(ctx context.Context, e effect, take bool) (grant.Dec
 // found returns the operator's answers for the plugin and the caller.
 func (c *consents) found(ctx context.Context) []store.Grant {
 	p := c.rules.policy
-	return p.host.operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, c.session.call.Principal)
+	return p.host.options.Operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, c.session.call.Principal)
 }
 
 // stoodFor decides about a file again after its question was answered while the call waited.
@@ -269,7 +269,7 @@ func (c *consents) spend(ctx context.Context, d grant.Decision) *refusal {
 // takes uses up a one-time answer about files, once for all runs of the call.
 func (c *consents) takes(ctx context.Context, id string) bool {
 	return c.replay.recall("takes "+id, func() []byte {
-		if !c.rules.policy.host.operator.Take(ctx, id) {
+		if !c.rules.policy.host.options.Operator.Take(ctx, id) {
 			return nil
 		}
 		return []byte{1}
@@ -278,7 +278,7 @@ func (c *consents) takes(ctx context.Context, id string) bool {
 
 // mayWait reports whether the call can wait for the answer and go on. Nested calls do not wait.
 func (c *consents) mayWait(e effect) bool {
-	return c.rules.policy.host.operator.Waits() && c.seesAnswers(e) && c.session.call.Chain.Depth() == 0
+	return c.rules.policy.host.options.Operator.Waits() && c.seesAnswers(e) && c.session.call.Chain.Depth() == 0
 }
 
 // seesAnswers reports whether a new answer takes effect in the running call. For files, it does only during an open:
@@ -296,12 +296,12 @@ func (c *consents) wait(ctx context.Context, e effect, q store.Question) consent
 	c.session.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, c.session.command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
-	return c.rules.policy.host.operator.Wait(wait, q.ID)
+	return c.rules.policy.host.options.Operator.Wait(wait, q.ID)
 }
 
 // giveBack returns a taken one-time answer if its request was never sent; nil is ignored.
 func (c *consents) giveBack(ctx context.Context, taken *store.Grant) {
 	if taken != nil {
-		c.rules.policy.host.operator.Give(context.WithoutCancel(ctx), *taken)
+		c.rules.policy.host.options.Operator.Give(context.WithoutCancel(ctx), *taken)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// effect is one action that a guest requests.
+// effect is one action that a guest requests, as one value: pass applies the policy, the limits, the journal and the
+// records to it. It has a field for each of them, hence their number.
 type effect struct {
 	family string
 	// act describes the action as a grant writes it, for denials: "GET https://a.example/x".
@@ -22,34 +23,56 @@ type effect struct {
 	told string
 	// target is its key in the receipt.
 	target string
+	// changes marks an effect that changes something. A tool with readOnlyHint may not, and a dry run holds it back.
+	changes bool
+	// intent describes the change for the journal, which records it before the effect is performed; empty for none.
+	intent string
 	// decide evaluates the grants; nil if every plugin may perform the effect.
 	decide func(*grant.Set) grant.Decision
 	// announced evaluates wants, where covering the effect takes more than decide; nil is decide.
 	announced func(*grant.Set) grant.Decision
-	// aside marks incidental effects, which are learned only if an argument names their target.
-	aside bool
-	// propose returns the line to learn, with the arguments that bound resolves; nil takes the suggestion of decide.
-	propose func(bound func(text string) (binding string, ok bool)) string
+	// learning restricts the lines that are learned from the effect.
+	learning learning
 	// near explains, for the reason of a denial, why a similar line does not allow the effect; nil adds nothing.
 	near func(grant.Decision) string
 	// forbid returns a reason that no grant overrides, empty if there is none. It is checked first; nil never
 	// forbids.
 	forbid func() string
-	// header holds the request fields set by the guest, and body returns the request body; questions show both. They
-	// are nil for other effects.
-	header http.Header
-	body   func() ([]byte, error)
-	// inside reports whether the effect's URL is itself an address of this machine or its network. A host name never is,
-	// wherever it resolves, so allowing a name does not allow such an address. Nil for effects without a URL.
-	inside func() bool
-	// reach denies an allowed effect if the allowing line does not name its address. Nil never denies; it is for effects
-	// with a URL.
-	reach func(d grant.Decision) *refusal
-	// leaves says that do counts the effect itself, when it leaves this machine. An effect that never leaves is not
-	// counted.
+	// web has the parts of an effect with a URL; the zero value is for other effects.
+	web web
+	// entry is its record in the journal; nil for an effect within another one, and for families without a record.
+	entry *entry
+	// sends returns the bytes that leave with the effect, which count for the limits of the call; nil is none.
+	sends func(d grant.Decision) (int64, error)
+	// leaves says that do counts the effect itself and records its intent, when it leaves this machine. An effect that
+	// never leaves is not counted.
 	leaves bool
 	// do performs the effect; nil if the caller of pass performs it. A *refusal counts as a denial.
 	do func(ctx context.Context, d grant.Decision) error
+	// then performs further effects that belong to it, such as redirects; nil is none.
+	then func(ctx context.Context) error
+}
+
+// learning restricts the lines that are learned from an effect.
+type learning struct {
+	// aside marks incidental effects, which are learned only if an argument names their target.
+	aside bool
+	// propose returns the line to learn, with the arguments that bound resolves; nil takes the suggestion of the
+	// decision.
+	propose func(bound func(text string) (binding string, ok bool)) string
+}
+
+// web has the parts of an effect with a URL.
+type web struct {
+	// header holds the request fields set by the guest, and body returns the request body; questions show both. They
+	// are nil for a URL that only the user opens.
+	header http.Header
+	body   func() ([]byte, error)
+	// inside reports whether the URL is itself an address of this machine or its network. A host name never is,
+	// wherever it resolves, so allowing a name does not allow such an address.
+	inside func() bool
+	// reach denies an allowed effect if the allowing line does not name its address.
+	reach func(d grant.Decision) *refusal
 }
 
 // refusal is the denial of an effect.
@@ -68,43 +91,103 @@ func (r *refusal) Error() string { return r.reason }
 // told returns the remedy for records: the command to type, or the line.
 func (r *refusal) told() string { return cmp.Or(r.hint, r.line) }
 
-// pass is the only path from a guest to an effect: it checks, records and performs the effect.
+// pass is the only path from a guest to an effect: it checks, records and performs the effect. In a later run of the
+// call, the rule of its family decides whether it is performed again.
 func (g *Gate) pass(ctx context.Context, e effect) error {
 	if err := g.life.alive(ctx); err != nil {
 		return err
 	}
-	g.consents.taken = nil
-	d, refused := g.rules.check(e)
-	if refused == nil {
-		refused = g.consents.spend(ctx, d)
-	} else {
-		d, refused = g.consents.consult(ctx, e, d, refused)
+	if g.replay.journal == nil {
+		return g.perform(ctx, &e)
 	}
-	if refused != nil {
-		g.learn(e, false)
-		return g.deny(e, refused)
-	}
-	if !e.leaves {
-		g.record.count(e.family, e.target, 1, 0, 0)
-	}
-	if e.do == nil {
-		g.learn(e, true)
+	switch rule := g.rules.kind(e).replay; {
+	case rule == replaySilent && g.replay.journal.Replaying():
 		return nil
+	case rule == replayObserved:
+		err := g.perform(ctx, &e)
+		g.replay.observe(e.entry, err)
+		return err
+	case rule == replayRecorded && e.entry != nil:
+		return g.performOnce(ctx, &e)
 	}
-	err := e.do(ctx, d)
-	g.learn(e, !errors.As(err, &refused))
+	return g.perform(ctx, &e)
+}
+
+// performOnce performs an effect in one run of the call. Later runs take its outcome from the journal.
+func (g *Gate) performOnce(ctx context.Context, e *effect) error {
+	asked, err := g.consents.confirmFirst(ctx, *e)
+	if err != nil {
+		return err
+	}
+	outcome, replayed, err := g.replay.next(e.entry, func() bool { return e.decide != nil && e.decide(g.rules.grants).Idempotent })
+	switch {
+	case err != nil:
+		return err
+	case replayed:
+		delete(g.consents.caller.said, asked) // it was for this effect
+		return e.entry.decode(outcome)
+	}
+	if e.intent != "" {
+		if e.changes {
+			e.entry.key = g.replay.journal.Key()
+		}
+		if err := g.replay.begin(ctx, e.intent, e.entry.method, e.entry.request...); err != nil {
+			return err
+		}
+	}
+	return g.replay.record(ctx, e.entry, g.perform(ctx, e))
+}
+
+// perform decides about an effect, records and performs it.
+func (g *Gate) perform(ctx context.Context, e *effect) error {
+	l := learner{rules: &g.rules, record: &g.record}
+	if kind := g.rules.kind(*e); g.call.DryRun && e.changes && !kind.atCommit && g.rules.forbidden(*e) == "" {
+		l.learn(*e, true)
+		verb, _ := cutVerb(e.act)
+		g.record.hold(verb, e.act)
+		return askErrorf(runtime.KindUnavailable, "dry run: %s %s", verb, cmp.Or(kind.held, "not performed"))
+	}
+	d, refused := g.consents.decide(ctx, *e)
 	if refused != nil {
-		return g.deny(e, refused)
+		l.learn(*e, false)
+		return g.deny(*e, refused)
+	}
+	err := g.account(ctx, e, d)
+	if err == nil && e.do != nil {
+		err = e.do(ctx, d)
+	}
+	l.learn(*e, !errors.As(err, &refused))
+	switch {
+	case refused != nil:
+		return g.deny(*e, refused)
+	case err == nil && e.then != nil:
+		return e.then(ctx)
 	}
 	return err
 }
 
-// learn records the line that an effect needs, for a plugin in learning mode.
-func (g *Gate) learn(e effect, allowed bool) {
-	if g.policy.plugin.Learn {
-		l := learner{rules: &g.rules, record: &g.record}
-		l.learn(e, allowed)
+// account counts an allowed effect before it is performed, and records its intent. The error prevents it.
+func (g *Gate) account(ctx context.Context, e *effect, d grant.Decision) error {
+	if e.sends != nil {
+		n, err := e.sends(d)
+		if err == nil {
+			err = g.traffic.send(n)
+		}
+		if err != nil {
+			g.consents.giveBack(ctx, g.consents.taken)
+			return err
+		}
 	}
+	if e.leaves {
+		return nil
+	}
+	if e.changes && e.intent != "" && !g.rules.kind(*e).atCommit {
+		if err := g.intents.intend(e.intent); err != nil {
+			return err
+		}
+	}
+	g.record.count(e.family, e.target, 1, 0, 0)
+	return nil
 }
 
 // deny records a denial and returns its error.
@@ -117,8 +200,8 @@ func (g *Gate) deny(e effect, r *refusal) error {
 		denial.Told = err.Message
 	}
 	if g.record.deny(denial) {
-		g.policy.host.logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
-			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.policy.advice(r.line, true)))
+		g.policy.host.options.Logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
+			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.policy.host.advice(g.policy.plugin.Name, r.line, true)))
 	}
 	g.session.denied(err)
 	return err
@@ -130,7 +213,7 @@ func denialError(p *Policy, e effect, r *refusal, reason string, here bool) *run
 	kind := cmp.Or(r.kind, runtime.KindDenied)
 	if !e.veiled() {
 		err := askErrorf(kind, "%s", reason)
-		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, p.advice(r.line, here)), r.later.Milliseconds()
+		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, p.host.advice(p.plugin.Name, r.line, here)), r.later.Milliseconds()
 		return err
 	}
 	why := r.reason + "; a link on the way leads elsewhere"

@@ -2,6 +2,7 @@ package hostfuncs
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
@@ -30,7 +31,10 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	defer g.Close()
 	act = strings.TrimSpace(act)
 	var examples []string
-	for _, f := range families() {
+	for _, f := range p.host.effects.rows {
+		if f.explain == nil {
+			continue
+		}
 		if x, ok, err := f.explain(&g.rules, act); ok || err != nil {
 			return x, err
 		}
@@ -101,4 +105,31 @@ func (p *Policy) wrote(line *grant.Grant) string {
 		}
 	}
 	return line.String()
+}
+
+// explainFile explains an access to a file, after its links.
+func explainFile(r *rules, act string) (Explanation, bool, error) {
+	verb, path := cutVerb(act)
+	op, ok := map[string]jail.Op{"read": jail.Read, "write": jail.Write, "list": jail.List}[verb]
+	if !ok {
+		return Explanation{}, false, nil
+	}
+	places := r.policy.host.places
+	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
+		path = filepath.Join(places.Home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		return Explanation{}, false, fmt.Errorf("path %q begins neither with / nor with ~/: write the whole path", path)
+	}
+	l := &looking{paths: newPaths(r)}
+	asked := verb + " " + l.shown(filepath.Clean(path))
+	host, folder := l.lead(op, filepath.Clean(path))
+	x := r.explain(l.effect(op, host))
+	if !x.Allowed && x.Line == "" && op == jail.Read && folder && l.Visible(host, true) {
+		x.Allowed, x.Hint, x.Reason = true, "", "only the names in it that lead to granted paths"
+	}
+	if x.Effect != asked {
+		x.Effect, x.Leads = asked, x.Effect
+	}
+	return x, true, nil
 }

@@ -18,7 +18,7 @@ func mountFiles(g *Gate, o *wasi.Options) {
 	f.absent = g.rules.absent(mounts)
 	t := jail.New(mounts, f)
 	held := overlay.New(t, overlay.Options{
-		Scratch: filepath.Join(g.policy.host.state, "scratch"), Fold: g.policy.host.places.Fold,
+		Scratch: filepath.Join(g.policy.host.options.State, "scratch"), Fold: g.policy.host.places.Fold,
 		Direct: f.direct, Share: f.share, Moved: f.moved, Lists: f.lists, LinksOut: f.linksOut, Full: f.full,
 	})
 	g.writes.files.Store(held)
@@ -146,4 +146,11 @@ func (f *files) during() context.Context {
 		}
 	}
 	return f.gate.life.until()
+}
+
+func fileFamily() family {
+	return family{
+		name: "fs", acts: []string{"read ~/work/a", "write ~/work/a", "list ~/work"}, explain: explainFile,
+		atCommit: true, bindable: true, standing: true, paths: true,
+	}
 }

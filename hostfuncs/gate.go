@@ -111,7 +111,7 @@ func newState(g *Gate) *wasi.State {
 	o.Climbed = func(folder, path string) {
 		_ = g.deny(effect{family: "fs", act: "reach " + path + " from " + folder}, &refusal{reason: "a path does not leave the folder it starts in"})
 	}
-	g.policy.settle(&o)
+	g.policy.plugin.settle(&o)
 	mountFiles(g, &o)
 	s := wasi.NewState(o)
 	g.life.onClose(s.Close)
@@ -125,7 +125,7 @@ func (g *Gate) Stderr() []byte { return g.Redact(g.stderr.Tail()) }
 // called repeatedly.
 func (g *Gate) Close() {
 	if g.life.end() {
-		g.finish()
+		finish(g)
 	}
 	g.life.release()
 	g.stdout.flush()

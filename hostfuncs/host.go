@@ -64,74 +64,36 @@ type Options struct {
 
 // Host makes the policies of plugins and owns their shared state. It is safe for concurrent use.
 type Host struct {
-	logger *slog.Logger
-	places grant.Places
-	homes  []string // paths of the operator's home, as given and resolved
-	state  string
-	audit  *audit.Log
-	store  *store.Store
-	// operator is nil if no operator is asked.
-	operator Operator
-	advise   func(plugin, line string, local bool) string
-	flags    string
-	forms    *elicit.Desk
-	// fullReceipts sends full receipts to all callers.
-	fullReceipts bool
-	protected    atomic.Pointer[denylist.Paths]
-	web          egress.Options
-	upstream     trace.Upstream
-	seed         []byte
-	reached      func(string)
-	caller       atomic.Pointer[Caller]
-	methods      map[string]method // never changed after NewHost
-	families     map[string]family // never changed after NewHost
-	questions    map[string]question
-	stop         context.Context // done when the host is closed
-	cancel       context.CancelFunc
+	options   Options // with defaults
+	places    grant.Places
+	homes     []string // paths of the operator's home, as given and resolved
+	effects   *effects
+	protected protection
+	caller    atomic.Pointer[Caller]
+	stop      context.Context // done when the host is closed
+	cancel    context.CancelFunc
 
 	mu       sync.Mutex
 	policies map[*Policy]struct{} // open ones
-	given    []string             // last argument of Protect
-	secrets  []string             // files of secrets of all policies so far
 }
 
 // NewHost returns a host; nil options are the zero value.
-func NewHost(o *Options) *Host {
+func NewHost(o *Options) *Host { return newHost(o, families()) }
+
+// newHost returns a host with a table of families.
+func newHost(o *Options, rows []family) *Host {
 	if o == nil {
 		o = &Options{}
 	}
-	h := &Host{
-		logger: o.Logger,
-		places: placesOf(o.Home),
-		state:  o.State,
-		audit:  o.Audit,
-		store:  o.Store,
-
-		operator: o.Operator,
-		advise:   o.Advise,
-		flags:    o.Flags,
-		forms:    o.Forms,
-
-		fullReceipts: o.FullReceipts,
-
-		web:       o.Web,
-		upstream:  o.Trace,
-		reached:   o.Reached,
-		methods:   methods(),
-		families:  familyTable(),
-		questions: questions(),
-		policies:  map[*Policy]struct{}{},
-	}
+	h := &Host{options: *o, places: placesOf(o.Home), effects: newEffects(rows), policies: map[*Policy]struct{}{}}
+	h.options.setDefaults()
 	if h.homes = append(h.homes, o.Home); o.Home == "" {
 		h.homes = nil
 	} else if real, err := filepath.EvalSymlinks(o.Home); err == nil && real != o.Home {
 		h.homes = append(h.homes, real)
 	}
 	h.stop, h.cancel = context.WithCancel(context.Background())
-	if h.seed = slices.Clone(o.Seed); len(h.seed) == 0 {
-		h.seed = secret.NewVaultKey()
-	}
-	h.setDefaults()
+	h.protected.state = h.options.State
 	h.Protect(o.Protected)
 	return h
 }
@@ -157,44 +119,59 @@ func placesOf(home string) grant.Places {
 	return p
 }
 
-func (h *Host) setDefaults() {
-	if h.logger == nil {
-		h.logger = slog.New(slog.DiscardHandler)
+// setDefaults fills the fields that a host needs.
+func (o *Options) setDefaults() {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if h.state == "" {
-		h.state = filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-%d", os.Getuid()))
+	if o.State == "" {
+		o.State = filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-%d", os.Getuid()))
+	}
+	if o.Seed = slices.Clone(o.Seed); len(o.Seed) == 0 {
+		o.Seed = secret.NewVaultKey()
+	}
+}
+
+// protection is the set of paths that no grant reaches. It is safe for concurrent use.
+type protection struct {
+	paths atomic.Pointer[denylist.Paths]
+	state string // the state folder
+
+	mu      sync.Mutex
+	given   []string // last argument of Protect
+	secrets []string // files of secrets of all policies so far
+}
+
+// update publishes the paths. It requires p.mu.
+func (p *protection) update() {
+	paths := denylist.New(slices.Concat(p.given, []string{p.state}, p.secrets))
+	p.paths.Store(&paths)
+}
+
+// hide protects the files of secrets from every plugin until the host is closed: a secret's value is loaded, and
+// redacted from answers, only from its first use on.
+func (p *protection) hide(files []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := len(p.secrets)
+	for _, file := range files {
+		if !slices.Contains(p.secrets, file) {
+			p.secrets = append(p.secrets, file)
+		}
+	}
+	if len(p.secrets) > before {
+		p.update()
 	}
 }
 
 // Protect replaces the paths that no grant reaches, for later calls. The state folder and the files of secrets stay
 // protected.
 func (h *Host) Protect(paths []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.given = slices.Clone(paths)
-	h.protect()
-}
-
-// protect requires h.mu.
-func (h *Host) protect() {
-	p := denylist.New(slices.Concat(h.given, []string{h.state}, h.secrets))
-	h.protected.Store(&p)
-}
-
-// hide protects the files of a policy's secrets from every plugin until the host is closed: a secret's value is
-// loaded, and redacted from answers, only from its first use on.
-func (h *Host) hide(set *grant.Set) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before := len(h.secrets)
-	for _, file := range SecretFiles(set, h.places.Home) {
-		if !slices.Contains(h.secrets, file) {
-			h.secrets = append(h.secrets, file)
-		}
-	}
-	if len(h.secrets) > before {
-		h.protect()
-	}
+	p := &h.protected
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.given = slices.Clone(paths)
+	p.update()
 }
 
 // SecretFiles returns the files that hold the secrets of a set.
@@ -248,4 +225,12 @@ func (h *Host) shown(path string) string {
 		}
 	}
 	return path
+}
+
+// advice returns the command that adds a line to a plugin's grants. With flags, it names the files of this host.
+func (h *Host) advice(plugin, line string, flags bool) string {
+	if h.options.Advise != nil && line != "" {
+		return h.options.Advise(plugin, line, flags)
+	}
+	return line
 }

@@ -46,7 +46,7 @@ func (k *keys) item(ctx context.Context, key string) (store.Item, error) {
 		}
 		return store.Item{Key: key, Value: w.Value, Version: w.version}, nil
 	}
-	item, err := k.policy.host.store.Value(ctx, k.space(), key)
+	item, err := k.policy.host.options.Store.Value(ctx, k.space(), key)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Item{Key: key}, nil
 	}
@@ -58,7 +58,7 @@ func (k *keys) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	k.policy.host.logger.Error("the store failed", "plugin", k.policy.plugin.Name, "call", k.call.ID, "error", err)
+	k.policy.host.options.Logger.Error("the store failed", "plugin", k.policy.plugin.Name, "call", k.call.ID, "error", err)
 	return askErrorf(runtime.KindUnavailable, "the store is unavailable")
 }
 
@@ -90,7 +90,7 @@ func (k *keys) list(ctx context.Context, prefix, after string, limit int) (page 
 	found := map[string]int64{}
 	last, whole := after, false
 	for len(found) <= limit && !whole {
-		items, err := k.policy.host.store.Keys(ctx, k.space(), prefix, last, maxKeys)
+		items, err := k.policy.host.options.Store.Keys(ctx, k.space(), prefix, last, maxKeys)
 		if err != nil {
 			return nil, false, k.failure(err)
 		}

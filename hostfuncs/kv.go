@@ -26,31 +26,30 @@ const (
 // anonymous is the principal shared by unidentified callers: nothing is stored for it.
 const anonymous = "anonymous"
 
-// keyMethods returns the methods of keys and values.
-func keyMethods() map[string]method {
-	return map[string]method{
-		"kv/get":    keyMethod("read a stored value", false, getKey),
-		"kv/set":    keyMethod("store a value", true, setKey),
-		"kv/delete": keyMethod("remove a stored value", true, deleteKey),
-		"kv/list":   keyMethod("list stored values", false, listKeys),
+func keyFamily() family {
+	acts := []string{"read a stored value", "store a value", "remove a stored value", "list stored values"}
+	return family{
+		name: "kv", acts: acts, explain: plain("kv", (*grant.Set).KV, acts...),
+		methods: map[string]method{
+			"kv/get":    keyMethod("kv/get", acts[0], false, getKey),
+			"kv/set":    keyMethod("kv/set", acts[1], true, setKey),
+			"kv/delete": keyMethod("kv/delete", acts[2], true, deleteKey),
+			"kv/list":   keyMethod("kv/list", acts[3], false, listKeys),
+		},
+		replay: replayObserved, atCommit: true,
 	}
 }
 
 // keyMethod serves one method, with its act.
-func keyMethod(act string, changes bool, serve func(context.Context, *Gate, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
+func keyMethod(name, act string, changes bool, serve func(context.Context, *Gate, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
 	return func(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (result json.RawMessage, err error) {
-		e := effect{family: "kv", act: act, target: act, decide: (*grant.Set).KV,
-			forbid: func() string {
-				if g.call.ReadOnly && changes {
-					return saysReadOnly
-				}
-				return ""
-			},
+		e := effect{family: "kv", act: act, target: act, changes: changes, decide: (*grant.Set).KV,
+			entry: answerEntry(name, params, &result),
 			do: func(ctx context.Context, d grant.Decision) (err error) {
 				result, err = serve(ctx, g, params, d)
 				return err
 			}}
-		if g.policy.host.store == nil || g.call.Principal == anonymous {
+		if g.policy.host.options.Store == nil || g.call.Principal == anonymous {
 			return nil, askErrorf(runtime.KindUnsupported, "nothing is kept for this caller")
 		}
 		return result, g.pass(ctx, e)

@@ -18,10 +18,10 @@ const landingFolder = "landing"
 // Recover completes or rolls back the unfinished commits of terminated processes.
 func (h *Host) Recover() error {
 	var landed commit.Landed
-	if h.store != nil {
-		landed = (&joint{store: h.store}).Kept
+	if h.options.Store != nil {
+		landed = (&joint{store: h.options.Store}).Kept
 	}
-	return commit.Recover(filepath.Join(h.state, landingFolder), landed, h.logger)
+	return commit.Recover(filepath.Join(h.options.State, landingFolder), landed, h.options.Logger)
 }
 
 // Land commits the guest's writes, all or none. It is for a successful call, after the guest's last effect: closing a
@@ -42,7 +42,7 @@ func (g *Gate) Land(ctx context.Context) error {
 		return nil
 	}
 	l := landing{host: g.policy.host, replay: &g.replay, intents: &g.intents, calls: g.writes.all()}
-	if f := g.policy.host.reached; f != nil {
+	if f := g.policy.host.options.Reached; f != nil {
 		ctx = commit.Watch(ctx, f)
 	}
 	err := ctx.Err()
@@ -83,10 +83,10 @@ func (l *landing) run(ctx context.Context) error {
 	if err := l.intents.intend(saving); err != nil {
 		return err
 	}
-	dir := filepath.Join(l.host.state, landingFolder)
+	dir := filepath.Join(l.host.options.State, landingFolder)
 	var keys commit.Keys
 	if len(kept) > 0 {
-		keys = &joint{ctx: context.WithoutCancel(ctx), store: l.host.store, kept: kept}
+		keys = &joint{ctx: context.WithoutCancel(ctx), store: l.host.options.Store, kept: kept}
 	}
 	if err := commit.LandWith(ctx, dir, set.changes, keys); err != nil {
 		if !errors.Is(err, commit.ErrHalf) {

@@ -19,11 +19,11 @@ type learner struct {
 // target. It records nothing that grants cannot allow, a line denies, or max_grants excludes. For an effect that a
 // plugin's line allows, it records nothing broader than that line.
 func (l *learner) learn(e effect, allowed bool) {
-	if e.decide == nil || e.forbid != nil && e.forbid() != "" {
+	if !l.rules.policy.plugin.Learn || e.decide == nil || l.rules.forbidden(e) != "" {
 		return
 	}
 	var by []allowing
-	if allowed && e.aside && !l.named(e) {
+	if allowed && e.learning.aside && !l.named(e) {
 		return
 	}
 	if allowed {
@@ -50,8 +50,8 @@ func (l *learner) named(e effect) bool {
 func (l *learner) proposed(e effect, by []allowing, private bool) (lines []string) {
 	arguments := jsonraw.Get(l.rules.call.Params, "arguments")
 	var last []string
-	if e.propose != nil {
-		lines = []string{e.propose(infer.Names(arguments))}
+	if e.learning.propose != nil {
+		lines = []string{e.learning.propose(infer.Names(arguments))}
 	} else if literal := l.rules.suggested(e, e.decide(l.rules.grants.Limits())); literal != "" {
 		lines = infer.Lines(literal, infer.Places{Home: l.rules.policy.host.places.Home, Workspace: l.rules.policy.plugin.Workspace}, arguments)
 		lines, last = lines[:len(lines)-1], lines[len(lines)-1:]

@@ -26,3 +26,14 @@ func changed(name string) method {
 		return json.RawMessage("{}"), err
 	}
 }
+
+func listFamily() family {
+	f := family{name: "lists", methods: map[string]method{}, replay: replaySilent}
+	for _, name := range []string{
+		"notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated",
+	} {
+		f.methods[name] = changed(name)
+	}
+	return f
+}

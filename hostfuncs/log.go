@@ -51,15 +51,15 @@ func logMessage(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.
 	if len(params) > maxMessage {
 		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
 	}
-	ok, crossed := g.session.takeLog(len(params))
-	if crossed {
-		g.policy.log(g.call.ID, slog.LevelWarn, "the call logs too much, the rest is dropped", "bytes", maxLogged)
-	}
-	if !ok {
-		return json.RawMessage("{}"), nil
-	}
-	err := g.pass(ctx, effect{family: "log", act: "log", do: func(ctx context.Context, _ grant.Decision) error {
-		forwardMessage(ctx, &g.session, g.policy, l, g.Redact(params), g.Redact(data))
+	err := g.pass(ctx, effect{family: "log", act: "log", leaves: true, do: func(ctx context.Context, _ grant.Decision) error {
+		ok, crossed := g.session.takeLog(len(params))
+		if crossed {
+			g.policy.log(g.call.ID, slog.LevelWarn, "the call logs too much, the rest is dropped", "bytes", maxLogged)
+		}
+		if ok {
+			g.record.count("log", "", 1, 0, 0)
+			forwardMessage(ctx, &g.session, g.policy, l, g.Redact(params), g.Redact(data))
+		}
 		return nil
 	}})
 	return json.RawMessage("{}"), err
@@ -86,7 +86,7 @@ func forwardMessage(ctx context.Context, s *session, p *Policy, l slog.Level, pa
 
 // log writes a line with the plugin's name and the ID of a call.
 func (p *Policy) log(call string, l slog.Level, msg string, attrs ...any) {
-	p.host.logger.Log(context.Background(), l, msg, append([]any{"plugin", p.plugin.Name, "call", call}, attrs...)...)
+	p.host.options.Logger.Log(context.Background(), l, msg, append([]any{"plugin", p.plugin.Name, "call", call}, attrs...)...)
 }
 
 // output is one standard stream of a guest: each line goes to the host's log, and the end is kept. It accepts all
@@ -157,4 +157,8 @@ func (o *output) Tail() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return bytes.Clone(o.tail)
+}
+
+func logFamily() family {
+	return family{name: "log", methods: map[string]method{"notifications/message": logMessage}, replay: replaySilent}
 }

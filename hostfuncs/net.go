@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
-	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,18 +31,6 @@ const fetchTime = 10 * time.Minute
 // are followed, each as a separate effect; url is the last target. The answer's body is a stream that is valid during
 // the call.
 func fetch(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
-	res, err := perform(ctx, g, params, s, "")
-	if err != nil {
-		return nil, err
-	}
-	return deliver(res.AppendHead(nil), res.Body, s)
-}
-
-// idempotencyKey is the field by which a server recognizes a repeated request.
-const idempotencyKey = "Idempotency-Key"
-
-// perform performs a fetch. A non-empty key is its idempotency key, unless the guest has set one.
-func perform(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams, key string) (*egress.Response, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
 	}
@@ -50,64 +38,85 @@ func perform(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Str
 	if err != nil {
 		return nil, err
 	}
-	if r.Header.Get(idempotencyKey) == "" {
-		r.Key = key
+	f := &fetching{gate: g, request: r}
+	e := f.hop()
+	if e.entry, err = f.entry(params); err != nil {
+		return nil, err
 	}
-	if g.call.ReadOnly && !egress.Safe(r.Method) {
-		return nil, g.deny(effect{family: "net", act: r.Method + " " + r.URL.String()}, &refusal{reason: saysReadOnly})
+	e.then = f.follow
+	if err := g.pass(ctx, e); err != nil {
+		f.close()
+		return nil, err
 	}
-	if g.call.DryRun && !egress.Safe(r.Method) {
-		g.learn(requestEffect(&g.rules, r), true)
-		g.record.hold(r.Method, r.Method+" "+r.URL.Redacted())
-		return nil, askErrorf(runtime.KindUnavailable, "dry run: %s not sent", r.Method)
-	}
-	return follow(ctx, g, r)
+	return f.deliver(s)
+}
+
+// fetching is one fetch: its request and redirects, and the answer to the guest.
+type fetching struct {
+	gate     *Gate
+	request  *egress.Request // the last one
+	response *egress.Response
+	recorded *entry // in the journal; nil without a journal
+	head     json.RawMessage
+	body     io.ReadCloser // nil before the answer
 }
 
 // deliver opens the answer's body as a stream for the guest.
-func deliver(head json.RawMessage, body io.ReadCloser, s runtime.Streams) (json.RawMessage, error) {
-	id, err := s.Open(body)
+func (f *fetching) deliver(s runtime.Streams) (json.RawMessage, error) {
+	if f.body == nil {
+		f.head, f.body = f.response.AppendHead(nil), f.response.Body
+	}
+	id, err := s.Open(f.body)
 	if err != nil {
 		return nil, err // Open closed the body
 	}
-	return fmt.Appendf(head, `,"body":{%q:%d}}`, egress.StreamMember, id), nil
+	return fmt.Appendf(f.head, `,"body":{%q:%d}}`, egress.StreamMember, id), nil
 }
 
-// follow performs a request and its redirects. Each hop is checked separately.
-func follow(ctx context.Context, g *Gate, r *egress.Request) (*egress.Response, error) {
-	for range egress.MaxRedirects + 1 {
-		res, err := hop(ctx, g, r)
-		if err != nil {
-			return nil, err
-		}
-		next, err := r.Redirect(res)
-		if err != nil || next == nil {
-			if err != nil {
-				res.Body.Close()
-			}
-			return res, err
-		}
-		res.Body.Close()
-		r = next
+// close closes the body of an answer that is not delivered.
+func (f *fetching) close() {
+	if f.body != nil {
+		_ = f.body.Close()
 	}
-	return nil, askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", egress.MaxRedirects, cut(r.URL.String(), maxAct))
 }
 
-// hop performs one request.
-func hop(ctx context.Context, g *Gate, r *egress.Request) (res *egress.Response, err error) {
-	proxy, err := g.policy.net.Proxy(r.URL)
-	if err != nil {
-		return nil, askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
+// follow performs the redirects of the request. Each hop is checked separately.
+func (f *fetching) follow(ctx context.Context) error {
+	for hops := 0; ; hops++ {
+		next, err := f.request.Redirect(f.response)
+		if err != nil || next != nil {
+			f.response.Body.Close()
+		}
+		switch {
+		case err != nil || next == nil:
+			return err
+		case hops == egress.MaxRedirects:
+			return askErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", egress.MaxRedirects, cut(next.URL.String(), maxAct))
+		}
+		f.request = next
+		if err := f.gate.pass(ctx, f.hop()); err != nil {
+			return err
+		}
 	}
-	if proxy != nil {
-		r.Via = " via proxy"
-	}
+}
+
+// hop returns the effect of the last request.
+func (f *fetching) hop() effect {
+	g, r := f.gate, f.request
 	var found netip.Addr // the host's resolved address, once known
 	e := requestEffect(&g.rules, r)
-	e.reach = func(d grant.Decision) *refusal { return unreached(&g.rules, r, d, found) }
+	e.web.reach = func(d grant.Decision) *refusal { return unreached(&g.rules, r, d, found) }
 	e.leaves = true
+	e.sends = func(d grant.Decision) (int64, error) {
+		limit := int64(egress.MaxBody)
+		if d.Body > 0 {
+			limit = min(limit, d.Body)
+		}
+		data, err := r.Body.Bytes(limit)
+		return int64(len(data)), err
+	}
 	e.do = func(ctx context.Context, d grant.Decision) error {
-		res, err = send(ctx, g, r, proxy, d)
+		err := f.send(ctx, d, e.intent)
 		var address *egress.AddressError
 		if errors.As(err, &address) {
 			found = address.Addr
@@ -115,8 +124,7 @@ func hop(ctx context.Context, g *Gate, r *egress.Request) (res *egress.Response,
 		}
 		return err
 	}
-	err = g.pass(ctx, e)
-	return res, err
+	return e
 }
 
 // requestEffect returns the effect of a request, without its execution.
@@ -126,13 +134,15 @@ func requestEffect(rules *rules, r *egress.Request) effect {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
 	}
 	return effect{
-		family: "net", act: act, target: r.Target(),
+		family: "net", act: act, target: r.Target(), changes: !egress.Safe(r.Method), intent: intended(rules.policy, r),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return nearNet(rules.policy.net, r.URL.Hostname(), d) },
-		reach:  func(d grant.Decision) *refusal { return unreached(rules, r, d, netip.Addr{}) },
-		header: r.Header,
-		body:   func() ([]byte, error) { return r.Body.Bytes(egress.MaxBody) },
-		inside: func() bool { return rules.policy.net.ClassOf(r.URL.Hostname()) != egress.Public },
+		web: web{
+			header: r.Header,
+			body:   func() ([]byte, error) { return r.Body.Bytes(egress.MaxBody) },
+			inside: func() bool { return rules.policy.net.ClassOf(r.URL.Hostname()) != egress.Public },
+			reach:  func(d grant.Decision) *refusal { return unreached(rules, r, d, netip.Addr{}) },
+		},
 	}
 }
 
@@ -156,30 +166,31 @@ func nearNet(net *egress.Client, host string, d grant.Decision) string {
 	return ": " + host + " is a " + string(c) + " address, which a line has to name, with its port"
 }
 
-// send performs one allowed request.
-func send(ctx context.Context, g *Gate, r *egress.Request, proxy *url.URL, d grant.Decision) (*egress.Response, error) {
-	limit := int64(egress.MaxBody)
-	if d.Body > 0 {
-		limit = min(limit, d.Body)
-	}
-	data, err := r.Body.Bytes(limit)
-	if err == nil {
-		err = g.traffic.send(int64(len(data)))
-	}
+// send performs the last request, which is allowed.
+func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) error {
+	g, r := f.gate, f.request
+	data, err := r.Body.Bytes(egress.MaxBody)
 	if err != nil {
-		g.consents.giveBack(ctx, g.consents.taken)
-		return nil, err
+		return err
 	}
+	proxy, err := g.policy.net.Proxy(r.URL)
+	if err != nil {
+		return askErrorf(runtime.KindUnavailable, "the proxy settings of the host cannot be read")
+	}
+	if proxy != nil {
+		r.Via = " via proxy"
+	}
+	key := f.key()
 	ctx, cancel := fetchContext(ctx, &g.life)
 	var put []string // the secrets in it
-	ctx, begin, recant := watchIntent(ctx, g, r)
-	res, err := g.policy.net.Do(ctx, r, data, egress.Exchange{
+	ctx, begin, recant := watchIntent(ctx, g, intent)
+	f.response, err = g.policy.net.Do(ctx, r, data, egress.Exchange{
 		Reach: reachOf(d), Proxy: proxy, Searched: g.rules.holdsSecrets(),
 		Prepare: func(out *http.Request) (secret bool, err error) {
-			if r.Key != "" {
-				out.Header.Set(idempotencyKey, r.Key)
+			if key != "" {
+				out.Header.Set(idempotencyKey, key)
 			}
-			g.session.trace().own.Header(out.Header, g.policy.host.upstream)
+			g.session.trace().own.Header(out.Header, g.policy.host.options.Trace)
 			if put, err = inject(g, out, r, data); err == nil {
 				err = begin()
 			}
@@ -203,9 +214,9 @@ func send(ctx context.Context, g *Gate, r *egress.Request, proxy *url.URL, d gra
 	if err != nil {
 		defer cancel()
 		recant()
-		return nil, unsent(ctx, g, r, put, err)
+		return unsent(ctx, g, r, put, err)
 	}
-	return res, nil
+	return nil
 }
 
 // holdsSecrets reports whether a server could echo a value that the plugin must not see.
@@ -302,8 +313,8 @@ func intended(p *Policy, r *egress.Request) string {
 
 // watchIntent watches one request. begin records its intent before it is sent. recant is for its failure: if no
 // connection was ever available, it withdraws the intent and returns a one-time answer.
-func watchIntent(ctx context.Context, g *Gate, r *egress.Request) (watched context.Context, begin func() error, recant func()) {
-	what, taken := intended(g.policy, r), g.consents.taken
+func watchIntent(ctx context.Context, g *Gate, what string) (watched context.Context, begin func() error, recant func()) {
+	taken := g.consents.taken
 	if what == "" && taken == nil {
 		return ctx, func() error { return nil }, func() {}
 	}
@@ -326,4 +337,25 @@ func watchIntent(ctx context.Context, g *Gate, r *egress.Request) (watched conte
 		g.consents.giveBack(ctx, taken)
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left.Store(true) }}), begin, recant
+}
+
+func webFamily() family {
+	return family{
+		name: "net", acts: []string{"GET https://example.com/x"}, explain: explainRequest,
+		methods: map[string]method{"http/fetch": fetch},
+		replay:  replayRecorded, held: "not sent", bindable: true, confirmable: true,
+	}
+}
+
+// explainRequest explains a request.
+func explainRequest(r *rules, act string) (Explanation, bool, error) {
+	verb, rest := cutVerb(act)
+	if !strings.Contains(rest, "://") || !grant.IsMethod(strings.ToUpper(verb)) {
+		return Explanation{}, false, nil
+	}
+	u, err := egress.ParseURL(rest, nil)
+	if err != nil {
+		return Explanation{}, false, errors.New(asAskError(err).Message)
+	}
+	return r.explain(requestEffect(r, &egress.Request{Method: strings.ToUpper(verb), URL: u})), true, nil
 }

@@ -25,7 +25,7 @@ type paths struct {
 }
 
 func newPaths(r *rules) *paths {
-	return &paths{rules: r, guard: r.policy.host.protected.Load().Guard()}
+	return &paths{rules: r, guard: r.policy.host.protected.paths.Load().Guard()}
 }
 
 // shown returns a path as an operator writes it.
@@ -49,8 +49,9 @@ func (p *paths) effect(op jail.Op, path string) effect {
 	act := op.String() + " " + p.shown(path)
 	e := effect{
 		family: "fs", act: act, target: act, told: op.String() + " " + p.shown(p.veil.name(path)),
-		forbid: func() string { return p.forbidden(op, path) },
-		decide: func(s *grant.Set) grant.Decision { return p.decide(s, op, path) },
+		changes: op.Changes(),
+		forbid:  func() string { return p.forbidden(op.Changes(), path) },
+		decide:  func(s *grant.Set) grant.Decision { return p.decide(s, op, path) },
 	}
 	if p.nowhere(path) {
 		e.decide = func(s *grant.Set) grant.Decision {
@@ -61,7 +62,7 @@ func (p *paths) effect(op jail.Op, path string) effect {
 		e.near = func(grant.Decision) string { return "; no workspace is set, so a path has to be whole" }
 	}
 	if op == jail.List { // regardless of names
-		e.aside = true
+		e.learning.aside = true
 		e.announced = func(s *grant.Set) grant.Decision { return p.decide(s, jail.Read, filepath.Join(path, "*")) }
 	}
 	return e
@@ -93,14 +94,7 @@ func (p *paths) decide(s *grant.Set, op jail.Op, path string) grant.Decision {
 	return s.FS(grantOp(op), path, places)
 }
 
-func (p *paths) forbidden(op jail.Op, path string) string {
-	if op.Changes() && p.rules.call.ReadOnly {
-		return saysReadOnly
-	}
-	return p.forbiddenTo(op.Changes(), path)
-}
-
-func (p *paths) forbiddenTo(write bool, path string) string {
+func (p *paths) forbidden(write bool, path string) string {
 	if temporary(path) || p.guard.Covers(path) || write && p.guard.Leads(path) {
 		return "files of Sallyport and of its clients are protected from every grant"
 	}
@@ -139,9 +133,6 @@ func grantOp(op jail.Op) grant.Op {
 	}
 	return grant.Read
 }
-
-// saysReadOnly is the reason for denying changes to a tool with readOnlyHint, regardless of grants.
-const saysReadOnly = "the tool says of itself that it changes nothing"
 
 // probe is one effect on a path.
 type probe struct {

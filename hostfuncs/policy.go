@@ -72,13 +72,13 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	}
 	written := p.Grants.Grants()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.web), vault: secret.NewVault(h.places.Home, h.seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
+	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
 	policy.varies, policy.written = p.Grants.Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
 	policy.asks = policy.confirms || h.asks(p.Grants)
-	h.hide(p.Grants)
+	h.protected.hide(SecretFiles(p.Grants, h.places.Home))
 	h.add(policy)
 	return policy
 }
@@ -98,7 +98,7 @@ func (p *Policy) Close() {
 // asks reports whether a line lets a plugin ask the client.
 func (h *Host) asks(s *grant.Set) bool {
 	return s.NeedsRoots() || slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
-		return !g.Deny && h.families[string(g.Family)].asksClient
+		return !g.Deny && h.effects.families[string(g.Family)].asksClient
 	})
 }
 
@@ -128,18 +128,10 @@ func (p *Policy) Grants() *grant.Set { return p.plugin.Grants }
 
 // Secrets returns the store of secrets that the operator set by name.
 func (h *Host) Secrets() secret.Kept {
-	if h.state == "" {
+	if h.options.State == "" {
 		return secret.Kept{}
 	}
-	return secret.Kept{Dir: filepath.Join(h.state, "secrets")}
-}
-
-// advice returns the command that adds a line. With flags, it names the files of this host.
-func (p *Policy) advice(line string, flags bool) string {
-	if h := p.host; h.advise != nil && line != "" {
-		return h.advise(p.plugin.Name, line, flags)
-	}
-	return line
+	return secret.Kept{Dir: filepath.Join(h.options.State, "secrets")}
 }
 
 // redact removes the values of the plugin's secrets from a text.

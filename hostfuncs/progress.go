@@ -20,13 +20,11 @@ func reportProgress(ctx context.Context, g *Gate, params json.RawMessage, _ runt
 	if len(params) > maxMessage {
 		return nil, askErrorf(runtime.KindLimit, "a message is longer than %d bytes", maxMessage)
 	}
-	if err := g.life.alive(ctx); err != nil {
-		return nil, err
-	}
-	if !g.session.advance(value) {
-		return json.RawMessage("{}"), nil
-	}
-	err := g.pass(ctx, effect{family: "progress", act: "report progress", do: func(ctx context.Context, _ grant.Decision) error {
+	err := g.pass(ctx, effect{family: "progress", act: "report progress", leaves: true, do: func(ctx context.Context, _ grant.Decision) error {
+		if !g.session.advance(value) {
+			return nil
+		}
+		g.record.count("progress", "", 1, 0, 0)
 		if g.call.Client != nil {
 			g.call.Client.Progress(ctx, g.Redact(params))
 		}
@@ -42,4 +40,8 @@ func number(raw json.RawMessage) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	return f, err == nil
+}
+
+func progressFamily() family {
+	return family{name: "progress", methods: map[string]method{"notifications/progress": reportProgress}, replay: replaySilent}
 }

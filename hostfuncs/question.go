@@ -25,7 +25,7 @@ func (c *consents) question(e effect, d grant.Decision) (q store.Question, why s
 		}
 		q.Want, q.Why = want.line(), want.Why
 	}
-	again := c.wants[q.Want] && !(c.rules.policy.host.operator.Waits() && c.seesAnswers(e))
+	again := c.wants[q.Want] && !(c.rules.policy.host.options.Operator.Waits() && c.seesAnswers(e))
 	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
 		return q, "", false
 	}
@@ -55,8 +55,8 @@ func (c *consents) question(e effect, d grant.Decision) (q store.Question, why s
 // whole is false if the text is too long: the effect is then not asked about, since consent requires the full text.
 func (r *rules) shown(e effect) (text string, whole bool) {
 	text = e.act
-	if e.body != nil {
-		data, err := e.body()
+	if e.web.body != nil {
+		data, err := e.web.body()
 		if err != nil {
 			return printable(cut(text, maxShown)), false
 		}
@@ -64,7 +64,7 @@ func (r *rules) shown(e effect) (text string, whole bool) {
 			text += fmt.Sprintf(", with a body of %d bytes (SHA-256 %x)", len(data), sha256.Sum256(data))
 		}
 	}
-	if fields := fieldsOf(e.header); len(fields) > 0 {
+	if fields := fieldsOf(e.web.header); len(fields) > 0 {
 		text += ", with the header " + strings.Join(fields, ", ")
 	}
 	text = r.policy.redact(printable(text))
@@ -86,9 +86,9 @@ func fieldsOf(h http.Header) []string {
 // to it. It is empty if the body cannot be read.
 func fingerprint(e effect) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.header))
-	if e.body != nil {
-		data, err := e.body()
+	fmt.Fprintf(h, "%s\x00%s\x00%q\x00", e.family, e.act, fieldsOf(e.web.header))
+	if e.web.body != nil {
+		data, err := e.web.body()
 		if err != nil {
 			return ""
 		}

@@ -133,35 +133,28 @@ func (g *Gate) Used(u runtime.Usage) {
 	g.record.usage = u
 }
 
-// Landed returns the number of files and folders that Land changed.
-func (g *Gate) Landed() int {
-	g.record.mu.Lock()
-	defer g.record.mu.Unlock()
-	return g.record.landed
-}
-
 // ReceiptListener is implemented by a Client that takes the receipt after the call.
 type ReceiptListener interface {
 	Receipt(receipt.Receipt)
 }
 
 // finish writes the call to the audit log and gives the caller its receipt.
-func (g *Gate) finish() {
+func finish(g *Gate) {
 	h := g.policy.host
 	chain := g.call.Chain
-	if h.audit == nil && chain != nil && chain.receipt != nil {
+	if h.options.Audit == nil && chain != nil && chain.receipt != nil {
 		chain.receipt(g.Receipt())
 	}
-	if h.audit == nil || g.call.Method == "plugin/describe" {
+	if h.options.Audit == nil || g.call.Method == "plugin/describe" {
 		return
 	}
 	r := g.Receipt()
 	r.Millis = float64(time.Since(g.record.begun).Microseconds()) / 1000
-	mark, err := h.audit.Append(r.Line(receipt.Caller{
+	mark, err := h.options.Audit.Append(r.Line(receipt.Caller{
 		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.trace().line,
 	}))
 	if err != nil {
-		h.logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
+		h.options.Logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
 	} else {
 		r.Audit = mark.String()
 	}
@@ -170,7 +163,7 @@ func (g *Gate) finish() {
 		return
 	}
 	if l, ok := g.call.Client.(ReceiptListener); ok {
-		r.Counts = !h.fullReceipts && !g.session.local()
+		r.Counts = !h.options.FullReceipts && !g.session.local()
 		l.Receipt(r)
 	}
 }

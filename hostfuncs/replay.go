@@ -147,14 +147,75 @@ func unreadable() *runtime.AskError {
 	return askErrorf(runtime.KindUnavailable, "the journal of the call cannot be read")
 }
 
+// entry is the journal's record of one effect: its request, and the conversion of its outcome.
+type entry struct {
+	method  string
+	request [][]byte
+	key     string // idempotency key of a change, set before it is performed
+	// encode returns the outcome of the effect, which failed with err or succeeded. With incomplete, only a part of
+	// the outcome is known.
+	encode func(err error) (outcome []byte, incomplete error)
+	// decode restores the outcome, and returns the error of the effect.
+	decode func(outcome []byte) error
+}
+
+// answerEntry returns the record of a method with a JSON result.
+func answerEntry(method string, params json.RawMessage, result *json.RawMessage) *entry {
+	return &entry{
+		method: method, request: [][]byte{params},
+		encode: func(err error) ([]byte, error) {
+			return encodeAnswers([]runtime.Answer{{Result: *result, Err: err}}), nil
+		},
+		decode: func(outcome []byte) error {
+			a := decodeAnswers(outcome, 1)[0]
+			*result = a.Result
+			return a.Err
+		},
+	}
+}
+
+// next returns the recorded outcome of an effect. An effect that was perhaps performed is performed again only if it
+// is idempotent. The error ends the call.
+func (r *replay) next(e *entry, idempotent func() bool) (outcome []byte, replayed bool, err error) {
+	outcome, replayed, err = r.journal.Next(e.method, e.request...)
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) && idempotent() {
+		r.journal.Retry()
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, r.diverged(err)
+	}
+	return outcome, replayed, nil
+}
+
+// record records the outcome of an effect, and returns its error.
+func (r *replay) record(ctx context.Context, e *entry, err error) error {
+	if r.unknown(ctx, err) {
+		return err
+	}
+	outcome, incomplete := e.encode(err)
+	if r.unknown(ctx, incomplete) {
+		return incomplete
+	}
+	r.journal.Record(outcome, e.method, e.request...)
+	return err
+}
+
+// observe adds the outcome of an effect that later runs perform again: it must be the same then.
+func (r *replay) observe(e *entry, err error) {
+	outcome, _ := e.encode(err)
+	r.journal.Observe(append(append([][]byte{[]byte(e.method)}, e.request...), outcome)...)
+}
+
 // begin records an upcoming change in a journal that outlives this process.
 func (r *replay) begin(ctx context.Context, what, family string, request ...[]byte) error {
 	if err := r.life.alive(ctx); err != nil {
 		return err
 	}
-	if log := r.policy.host.audit; log != nil && r.journal.Kept() { // so that a crash loses no earlier audit entries
+	if log := r.policy.host.options.Audit; log != nil && r.journal.Kept() { // so that a crash loses no earlier audit entries
 		if err := log.Sync(); err != nil {
-			r.policy.host.logger.Error("the audit log cannot be brought to the disk", "call", r.call.ID, "error", err)
+			r.policy.host.options.Logger.Error("the audit log cannot be brought to the disk", "call", r.call.ID, "error", err)
 		}
 	}
 	if err := r.journal.Begin(what, family, request...); err != nil {
@@ -171,7 +232,7 @@ func (r *replay) unknown(ctx context.Context, err error) bool {
 
 // unnoted returns the error for a change that could not be recorded.
 func (r *replay) unnoted(err error) error {
-	r.policy.host.logger.Error("the journal of a call cannot be written", "plugin", r.policy.plugin.Name, "call", r.call.ID, "error", err)
+	r.policy.host.options.Logger.Error("the journal of a call cannot be written", "plugin", r.policy.plugin.Name, "call", r.call.ID, "error", err)
 	return askErrorf(runtime.KindUnavailable, "the host cannot write its journal, so nothing was changed")
 }
 

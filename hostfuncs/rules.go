@@ -43,12 +43,21 @@ func (r *rules) values() grant.Call {
 	}
 }
 
+// forbidden returns a reason for which no grant allows an effect, empty if there is none.
+func (r *rules) forbidden(e effect) string {
+	switch {
+	case e.changes && r.call.ReadOnly:
+		return "the tool says of itself that it changes nothing"
+	case e.forbid != nil:
+		return e.forbid()
+	}
+	return ""
+}
+
 // check evaluates the policy.
 func (r *rules) check(e effect) (grant.Decision, *refusal) {
-	if e.forbid != nil {
-		if reason := e.forbid(); reason != "" {
-			return grant.Decision{}, &refusal{reason: reason, final: true}
-		}
+	if reason := r.forbidden(e); reason != "" {
+		return grant.Decision{}, &refusal{reason: reason, final: true}
 	}
 	if e.decide == nil {
 		return grant.Decision{Allowed: true}, nil
@@ -82,10 +91,10 @@ func (r *rules) suggested(e effect, d grant.Decision) string {
 
 // beyond returns the denial of an effect that a line allows, nil if there is none.
 func (r *rules) beyond(e effect, d grant.Decision) *refusal {
-	if e.reach == nil {
+	if e.web.reach == nil {
 		return nil
 	}
-	return e.reach(d)
+	return e.web.reach(d)
 }
 
 func reasonOf(d grant.Decision) string {
@@ -126,7 +135,7 @@ func (r *rules) announced(e effect) (Want, bool) {
 			set = set.Under(c)
 		}
 		d := decide(set)
-		return (d.Allowed || d.Ask) && (d.Named || e.inside == nil || !e.inside())
+		return (d.Allowed || d.Ask) && (d.Named || e.web.inside == nil || !e.web.inside())
 	})
 	if i < 0 {
 		return Want{}, false
@@ -211,10 +220,10 @@ func rootFolder(uri string) (string, bool) {
 }
 
 // kind returns the family of an effect.
-func (r *rules) kind(e effect) family { return r.policy.host.families[e.family] }
+func (r *rules) kind(e effect) family { return r.policy.host.effects.families[e.family] }
 
 // kindOf returns the family of a line.
-func (r *rules) kindOf(f grant.Family) family { return r.policy.host.families[string(f)] }
+func (r *rules) kindOf(f grant.Family) family { return r.policy.host.effects.families[string(f)] }
 
 // lines returns the grants of an answer, bound to the call: those of the matching want, or one plain line.
 func (r *rules) lines(line string) []grant.Grant {

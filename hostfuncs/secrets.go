@@ -31,10 +31,10 @@ func (p *Policy) configured() map[string]string {
 		if !lines[i].Reveal {
 			continue
 		}
-		if text, err := p.vault.Value(lines[i], p.host.flags); err == nil {
+		if text, err := p.vault.Value(lines[i], p.host.options.Flags); err == nil {
 			out[name] = text
 		} else {
-			p.host.logger.Warn("a config value has a placeholder", "plugin", p.plugin.Name, "name", name, "reason", asAskError(err).Message)
+			p.host.options.Logger.Warn("a config value has a placeholder", "plugin", p.plugin.Name, "name", name, "reason", asAskError(err).Message)
 		}
 	}
 	return out
@@ -234,4 +234,11 @@ func revealSecret(ctx context.Context, g *Gate, params json.RawMessage, _ runtim
 // operator for a secret.
 func revealed(s *grant.Set, name string) grant.Decision {
 	return grant.Decision{Allowed: slices.ContainsFunc(s.Secrets(), func(l grant.Secret) bool { return l.Name == name && l.Reveal })}
+}
+
+func secretFamily() family {
+	return family{
+		name: "secret", acts: []string{"read the secret NAME"}, explain: named("secret", "read the secret ", revealed),
+		methods: map[string]method{"secrets/list": listSecrets, "secrets/get": revealSecret}, // values are never journaled
+	}
 }

@@ -68,7 +68,7 @@ func (s *session) here() bool { return s.local() || s.call.Principal == anonymou
 // paths.
 func (s *session) flags() string {
 	if s.here() {
-		return s.host.flags
+		return s.host.options.Flags
 	}
 	return ""
 }
@@ -77,7 +77,7 @@ func (s *session) flags() string {
 // host's state.
 func (s *session) command(words ...string) string {
 	if s.here() {
-		return s.host.operator.Command(words...)
+		return s.host.options.Operator.Command(words...)
 	}
 	return strings.Join(append([]string{"sallyport"}, words...), " ")
 }

@@ -46,7 +46,7 @@ func (p *Policy) WarmUpFailed(reason error) {
 	if errors.As(reason, &end) && end.Stack != "" {
 		attrs = append(attrs, "stack", end.Stack)
 	}
-	p.host.logger.Warn("the plugin's warm-up failed: its calls begin with the state from before it", attrs...)
+	p.host.options.Logger.Warn("the plugin's warm-up failed: its calls begin with the state from before it", attrs...)
 }
 
 // noRandom ends a warm-up that reads random numbers.
@@ -59,20 +59,20 @@ func (noRandom) Read([]byte) (int, error) {
 }
 
 // settle makes clocks and random numbers the same for each call, as configured by the operator.
-func (p *Policy) settle(o *wasi.Options) {
-	if p.plugin.Frozen {
+func (p *Plugin) settle(o *wasi.Options) {
+	if p.Frozen {
 		clock := &frozen{base: time.Hour} // as in every call
-		if p.plugin.starting {
+		if p.starting {
 			clock.base = time.Second
 		}
-		if p.plugin.warming {
+		if p.warming {
 			clock.base = time.Minute
 		}
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}
-	if p.plugin.warming {
+	if p.warming {
 		o.Random = noRandom{}
-	} else if seed := p.plugin.Seed; seed != "" {
+	} else if seed := p.Seed; seed != "" {
 		o.Random = rand.NewChaCha8(sha256.Sum256([]byte(seed)))
 	}
 }

@@ -96,8 +96,8 @@ func TestPolicy_StartGate_everyMethod(t *testing.T) {
 	}
 	params := json.RawMessage(`{"url":"https://a.example/","method":"GET","key":"k","value":1,"name":"TOKEN","message":"m","data":"d","level":"info","progress":1,
 		"uri":"test://a","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1,"arguments":{}}`)
-	for name := range methods() {
-		answer, err := g.Ask(t.Context(), name, params, &taken{})
+	for name := range newEffects(families()).methods {
+		answer, err := g.Ask(t.Context(), name, params, noStreams{})
 		var refused *runtime.AskError
 		if err != nil && !errors.As(err, &refused) {
 			t.Errorf("%s: %v", name, err)
@@ -136,7 +136,7 @@ func TestPolicy_WarmGate(t *testing.T) {
 		t.Error("the warm-up has grants")
 	}
 	for _, method := range []string{"http/fetch", "kv/get", "elicitation/create", "sampling/createMessage"} {
-		answer, err := warm.Ask(t.Context(), method, json.RawMessage(`{"url":"https://a.example/","key":"k","message":"m","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1}`), &taken{})
+		answer, err := warm.Ask(t.Context(), method, json.RawMessage(`{"url":"https://a.example/","key":"k","message":"m","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1}`), noStreams{})
 		if err == nil {
 			t.Errorf("%s is answered with %s", method, answer)
 		}
@@ -148,9 +148,9 @@ func TestPolicy_WarmGate(t *testing.T) {
 		t.Errorf("got config %q, want that of the start", v)
 	}
 	var first, second, begun wasi.Options
-	warm.policy.settle(&first)
-	again.policy.settle(&second)
-	start.policy.settle(&begun)
+	warm.policy.plugin.settle(&first)
+	again.policy.plugin.settle(&second)
+	start.policy.plugin.settle(&begun)
 	if a, b := first.Now(), second.Now(); !a.Equal(b) || a.Year() != 2026 {
 		t.Errorf("the clocks of two warm-ups show %v and %v", a, b)
 	}
@@ -177,3 +177,6 @@ func TestPolicy_WarmUpFailed(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
+
+// noStreams are the streams of a guest that uses none.
+type noStreams struct{ runtime.Streams }

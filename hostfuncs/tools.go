@@ -115,8 +115,10 @@ func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.St
 	var result json.RawMessage
 	err = g.pass(ctx, effect{
 		family: "tools", act: "call " + cut(name, maxMethod), target: cut(name, maxMethod),
-		decide:  func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
-		propose: func(bound func(string) (string, bool)) string { return grant.ToolLine(name, texts, bound) },
+		decide:   func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
+		learning: learning{propose: func(bound func(string) (string, bool)) string { return grant.ToolLine(name, texts, bound) }},
+		intent:   "the call of " + cut(name, maxMethod),
+		entry:    callEntry(&g.writes, params, &result),
 		do: func(ctx context.Context, _ grant.Decision) error {
 			chain := nextChain(g)
 			if chain.depth > maxDepth {
@@ -134,6 +136,26 @@ func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.St
 		},
 	})
 	return result, err
+}
+
+// callEntry returns the journal's record of a call. A call that left uncommitted writes of callees has no outcome: they
+// would be lost with this run.
+func callEntry(w *writes, params json.RawMessage, result *json.RawMessage) *entry {
+	e := answerEntry("tools/call", params, result)
+	encode, decode := e.encode, e.decode
+	e.encode = func(err error) ([]byte, error) {
+		if w.calleesWrote() {
+			return []byte{keptWrote}, nil
+		}
+		return encode(err)
+	}
+	e.decode = func(outcome []byte) error {
+		if len(outcome) > 0 && outcome[0] == keptWrote {
+			return lostWrites()
+		}
+		return decode(outcome)
+	}
+	return e
 }
 
 // argumentTexts returns the arguments in the form that lines compare.
@@ -196,3 +218,12 @@ func nestedFailure(name string, err error) error {
 
 // SetCaller sets the implementation of tool calls; without one, they are unsupported.
 func (h *Host) SetCaller(c Caller) { h.caller.Store(&c) }
+
+func toolFamily() family {
+	tools := func(s *grant.Set, name string) grant.Decision { return s.Tool(name, nil) }
+	return family{
+		name: "tools", acts: []string{"call TOOL"}, explain: named("tools", "call ", tools),
+		methods: map[string]method{"tools/call": callTool},
+		replay:  replayRecorded, bindable: true,
+	}
+}

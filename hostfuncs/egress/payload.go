@@ -18,19 +18,18 @@ const StreamMember = "dev.sallyport/stream"
 
 // Payload is a request body. It is read when the first hop is allowed, and kept for later hops.
 type Payload struct {
-	take func() (io.ReadCloser, int64, error) // nil once read
-	data []byte
+	take   func() (io.ReadCloser, int64, error) // nil once read
+	data   []byte
+	stream bool
 }
 
-// StreamOf returns the stream that a body names; false if raw names none.
-func StreamOf(raw json.RawMessage) (id uint32, ok bool) {
+// Streamed reports whether the body is a stream that the guest wrote, not text. A nil body is none.
+func (p *Payload) Streamed() bool { return p != nil && p.stream }
+
+// streamOf returns the stream that a body names; false if raw names none.
+func streamOf(raw json.RawMessage) (id uint32, ok bool) {
 	n, err := strconv.ParseUint(string(jsonraw.Get(raw, StreamMember)), 10, 32)
 	return uint32(n), err == nil
-}
-
-// StreamPayload returns a body with the rest of a stream that the guest wrote.
-func StreamPayload(id uint32, s runtime.Streams) *Payload {
-	return &Payload{take: func() (io.ReadCloser, int64, error) { return s.Take(id) }}
 }
 
 // parseBody reads text, or the number of a stream.
@@ -41,11 +40,11 @@ func parseBody(raw json.RawMessage, s runtime.Streams) (*Payload, error) {
 	if text, ok := jsonraw.String(raw); ok {
 		return &Payload{data: []byte(text)}, nil
 	}
-	id, ok := StreamOf(raw)
+	id, ok := streamOf(raw)
 	if !ok {
 		return nil, runtime.AskErrorf(runtime.KindInvalid, "a body is text or {%q: n}", StreamMember)
 	}
-	return StreamPayload(id, s), nil
+	return &Payload{stream: true, take: func() (io.ReadCloser, int64, error) { return s.Take(id) }}, nil
 }
 
 // Bytes returns the body. A body longer than limit bytes is an error.

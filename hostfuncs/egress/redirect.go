@@ -41,7 +41,7 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 
 func (r *Request) afterRedirect(status int) (string, *Payload) {
 	switch {
-	case status == http.StatusSeeOther && r.Method != http.MethodHead && r.Method != http.MethodGet,
+	case status == http.StatusSeeOther && !Safe(r.Method),
 		(status == http.StatusMovedPermanently || status == http.StatusFound) && r.Method == http.MethodPost:
 		return http.MethodGet, nil
 	}

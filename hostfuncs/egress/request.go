@@ -30,7 +30,6 @@ type Request struct {
 	URL    *url.URL // canonical
 	Header http.Header
 	Body   *Payload // nil if there is none
-	Key    string   // idempotency key that the host adds; empty if there is none, and after a redirect
 	Origin *url.URL // first URL, if the request is a redirect
 	From   string   // URL that redirected here
 	Via    string   // suffix of Target, such as " via proxy"
@@ -39,7 +38,8 @@ type Request struct {
 // Target returns the key under which receipts count a request. It omits the path, which may contain values.
 func (r *Request) Target() string { return r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.Via }
 
-// Safe reports whether a method is safe (RFC 9110, section 9.2.1).
+// Safe reports whether the host treats a method as safe: GET and HEAD. A request of another method counts as a change,
+// even one that RFC 9110 calls safe, since servers give those methods their own meaning.
 func Safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The default
