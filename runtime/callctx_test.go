@@ -10,9 +10,9 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestCall_contextAfterwards checks that the context of an ended call is done, also if Done is first called
+// TestCallContext_isDoneAfterTheCall checks that the context of an ended call is done, also if Done is first called
 // afterwards.
-func TestCall_contextAfterwards(t *testing.T) {
+func TestCallContext_isDoneAfterTheCall(t *testing.T) {
 	var kept context.Context
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		if kept, stack[0] = ctx, 1; ctx.Err() != nil {
@@ -37,8 +37,8 @@ func TestCall_contextAfterwards(t *testing.T) {
 	}
 }
 
-// TestCall_contextOfClosedPool checks that closing the pool ends the wait of a host function, with the cause.
-func TestCall_contextOfClosedPool(t *testing.T) {
+// TestCallContext_endsWithThePool checks that closing the pool ends the wait of a host function, with the cause.
+func TestCallContext_endsWithThePool(t *testing.T) {
 	waits := make(chan struct{})
 	causes := make(chan error, 1)
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -64,8 +64,8 @@ func TestCall_contextOfClosedPool(t *testing.T) {
 	}
 }
 
-// TestCall_contextDeadline checks that the deadline is observed with and without a timer.
-func TestCall_contextDeadline(t *testing.T) {
+// TestCallContext_endsAtTheDeadline checks that the deadline is observed with and without a timer.
+func TestCallContext_endsAtTheDeadline(t *testing.T) {
 	for name, before := range map[string]func(context.Context){
 		"nobody waits": func(context.Context) {},
 		"a timer runs": func(ctx context.Context) { ctx.Done() },

@@ -40,7 +40,7 @@ func compile(t testing.TB, e *runtime.Engine, m *w.Module) *runtime.Module {
 	return c
 }
 
-func TestEngine_Compile_refuses(t *testing.T) {
+func TestEngine_compileRefusesInvalidModules(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{
 		{Module: "host", Name: "known", Params: []byte{w.I32}, Call: func(context.Context, runtime.Memory, []uint64) {}}}})
 	imports := func(f func(m *w.Module)) []byte {
@@ -85,7 +85,7 @@ func TestEngine_Compile_refuses(t *testing.T) {
 	}
 }
 
-func TestNewEngine_hostFunctionTwice(t *testing.T) {
+func TestNewEngine_refusesAHostFunctionTwice(t *testing.T) {
 	f := runtime.HostFunc{Module: "a", Name: "b", Call: func(context.Context, runtime.Memory, []uint64) {}}
 	_, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: []runtime.HostFunc{f, f}})
 	if err == nil || err.Error() != "host function a.b is registered twice" {
@@ -93,7 +93,7 @@ func TestNewEngine_hostFunctionTwice(t *testing.T) {
 	}
 }
 
-func TestEngine_Close(t *testing.T) {
+func TestEngine_closeWaitsForCalls(t *testing.T) {
 	ctx := context.Background()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	e, err := runtime.NewEngine(ctx, &runtime.EngineOptions{Host: []runtime.HostFunc{{Module: "h", Name: "wait",
@@ -133,7 +133,7 @@ func TestEngine_Close(t *testing.T) {
 	}
 }
 
-func TestEngine_cache(t *testing.T) {
+func TestEngine_reusesCompiledModules(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "cache")
 	var m w.Module
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.I32Const(7)))
@@ -176,8 +176,8 @@ func TestEngine_cache(t *testing.T) {
 	}
 }
 
-// TestEngine_cacheShared compiles the same modules in several engines with one cache folder concurrently.
-func TestEngine_cacheShared(t *testing.T) {
+// TestEngine_sharesItsCacheFolder compiles the same modules in several engines with one cache folder concurrently.
+func TestEngine_sharesItsCacheFolder(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -202,7 +202,7 @@ func TestEngine_cacheShared(t *testing.T) {
 }
 
 // A cache folder that others can write to is rejected.
-func TestNewEngine_cacheFolder(t *testing.T) {
+func TestNewEngine_refusesACacheFolderOpenToOthers(t *testing.T) {
 	if goruntime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")
 	}

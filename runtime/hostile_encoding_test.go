@@ -127,9 +127,9 @@ func beside(instruction []byte) []byte {
 	return m.Bytes()
 }
 
-// TestHostile_encodings checks that an alternative encoding of a module is rejected, or equivalent to the plain one,
+// TestHostile_encodingsBehaveAlikeOrAreRefused checks that an alternative encoding of a module is rejected, or equivalent to the plain one,
 // in every call.
-func TestHostile_encodings(t *testing.T) {
+func TestHostile_encodingsBehaveAlikeOrAreRefused(t *testing.T) {
 	a := &arena{T: t}
 	a.open(runtime.RestoreFastest)
 	defer a.close()

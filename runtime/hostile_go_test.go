@@ -59,8 +59,8 @@ func goGuest(t *testing.T) []byte {
 	return wasm
 }
 
-// TestHostile_go runs the attacks of the Go guest.
-func TestHostile_go(t *testing.T) {
+// TestHostile_goGuestHarmsNothing runs the attacks of the Go guest.
+func TestHostile_goGuestHarmsNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("memory and time are other ones under the race detector")
 	}

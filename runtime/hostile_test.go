@@ -78,8 +78,8 @@ type arena struct {
 	last                  int // peak memory of the last attack, in bytes
 }
 
-// TestHostile runs every attack, and checks that the host is unchanged.
-func TestHostile(t *testing.T) {
+// TestHostile_guestsHarmNothing runs every attack, and checks that the host is unchanged.
+func TestHostile_guestsHarmNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("memory and time are other ones under the race detector")
 	}
@@ -109,8 +109,8 @@ func (a *arena) report(guests int) {
 		strings.Join(a.rows, "\n"), guests, a.hangs, a.crashes, a.leaks)
 }
 
-// TestHostile_secrets checks that no call finds a secret of an earlier one, in every way to reset memories.
-func TestHostile_secrets(t *testing.T) {
+// TestHostile_guestsFindNoSecretsOfEarlierCalls checks that no call finds a secret of an earlier one, in every way to reset memories.
+func TestHostile_guestsFindNoSecretsOfEarlierCalls(t *testing.T) {
 	for _, way := range runtime.Restores() {
 		t.Run(string(way), func(t *testing.T) {
 			a := &arena{T: t}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestKept_spare checks that the owner with the most bytes loses its least recently used instance, and no other owner
+// TestKept_evictsFromTheLargestOwner checks that the owner with the most bytes loses its least recently used instance, and no other owner
 // does.
-func TestKept_spare(t *testing.T) {
+func TestKept_evictsFromTheLargestOwner(t *testing.T) {
 	k := &kept{max: 1 << 40}
 	add := func(caller string, n int, bytes uint64) {
 		for i := range n {
@@ -39,8 +39,8 @@ func TestKept_spare(t *testing.T) {
 	}
 }
 
-// TestKept_lost checks that the record of evictions is bounded.
-func TestKept_lost(t *testing.T) {
+// TestKept_boundsTheRecordOfEvictions checks that the record of evictions is bounded.
+func TestKept_boundsTheRecordOfEvictions(t *testing.T) {
 	k := &kept{}
 	for i := range maxLost + 3 {
 		h := &keeper{key: keptKey{session: fmt.Sprint(i)}}

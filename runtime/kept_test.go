@@ -33,9 +33,9 @@ func counts(t *testing.T, p *runtime.Pool, caller, session, want string) {
 
 const oneKept = 64<<10 + 256<<10 // a page and the engine's overhead
 
-// TestPool_Call_keptBudget checks that kept instances share one budget over all plugins. The owner with the most bytes
+// TestPool_Call_keptInstancesShareOneBudget checks that kept instances share one budget over all plugins. The owner with the most bytes
 // loses its least recently used instance, and is told so.
-func TestPool_Call_keptBudget(t *testing.T) {
+func TestPool_Call_keptInstancesShareOneBudget(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{Kept: 4 * oneKept})
 	m := compile(t, e, guestAlone())
 	pools := make([]*runtime.Pool, 2)
@@ -61,9 +61,9 @@ func TestPool_Call_keptBudget(t *testing.T) {
 	counts(t, pools[1], "eve", "eve's 5", "3")
 }
 
-// TestPool_Call_keptReferences checks that the budget includes the references of a module, which each instance copies
+// TestPool_Call_keptBudgetIncludesReferences checks that the budget includes the references of a module, which each instance copies
 // beside its memory.
-func TestPool_Call_keptReferences(t *testing.T) {
+func TestPool_Call_keptBudgetIncludesReferences(t *testing.T) {
 	const references = 50_000
 	m := guestAlone()
 	m.ElementsRaw(append(w.Code([]byte{1, 0}, w.U32(references)), make([]byte, references)...)...)
@@ -79,9 +79,9 @@ func TestPool_Call_keptReferences(t *testing.T) {
 	}
 }
 
-// TestPool_Call_keptForAll checks that an instance for all callers counts for no caller, and is evicted neither for a
+// TestPool_Call_instanceForAllIsNotEvicted checks that an instance for all callers counts for no caller, and is evicted neither for a
 // caller's sessions nor when idle.
-func TestPool_Call_keptForAll(t *testing.T) {
+func TestPool_Call_instanceForAllIsNotEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := compile(t, newEngine(t, &runtime.EngineOptions{Kept: 2 * oneKept}), guestAlone())
 		all := runtime.NewPool(m, counting, &runtime.PoolOptions{State: runtime.StatePlugin})
@@ -101,9 +101,9 @@ func TestPool_Call_keptForAll(t *testing.T) {
 	})
 }
 
-// TestPool_Call_keptHundred checks that a hundred concurrent calls of a plugin with kept state all return, one after
+// TestPool_Call_keptInstanceServesAHundredCalls checks that a hundred concurrent calls of a plugin with kept state all return, one after
 // the other.
-func TestPool_Call_keptHundred(t *testing.T) {
+func TestPool_Call_keptInstanceServesAHundredCalls(t *testing.T) {
 	m := compile(t, newEngine(t, nil), guestAlone())
 	for _, state := range []runtime.State{runtime.StateSession, runtime.StatePlugin} {
 		p := runtime.NewPool(m, counting, &runtime.PoolOptions{State: state})
@@ -125,8 +125,8 @@ func TestPool_Call_keptHundred(t *testing.T) {
 	}
 }
 
-// TestPool_Call_keptUntouched checks that a call cancelled before its turn leaves the kept instance unchanged.
-func TestPool_Call_keptUntouched(t *testing.T) {
+// TestPool_Call_cancelledBeforeItsTurnChangesNothing checks that a call cancelled before its turn leaves the kept instance unchanged.
+func TestPool_Call_cancelledBeforeItsTurnChangesNothing(t *testing.T) {
 	p := runtime.NewPool(compile(t, newEngine(t, nil), guestAlone()), counting, &runtime.PoolOptions{State: runtime.StateSession})
 	counts(t, p, "a", "s", "1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,8 +136,8 @@ func TestPool_Call_keptUntouched(t *testing.T) {
 	counts(t, p, "a", "s", "2")
 }
 
-// TestPool_Call_tasks checks that eighty tasks of one caller do not delay a plain call of another.
-func TestPool_Call_tasks(t *testing.T) {
+// TestPool_Call_tasksDoNotDelayPlainCalls checks that eighty tasks of one caller do not delay a plain call of another.
+func TestPool_Call_tasksDoNotDelayPlainCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) { time.Sleep(2 * time.Second) })
 		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: 4, Deadline: 10 * time.Second}})

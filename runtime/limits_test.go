@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestLimits_WithDefaults(t *testing.T) {
+func TestLimits_withDefaultsFillsZeroFields(t *testing.T) {
 	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Task: time.Hour, Output: 256 << 10, Concurrency: runtime.DefaultConcurrency(), Queue: 1024, Wait: 30 * time.Second, Start: 10 * time.Second,
 		Ask: 10 * time.Minute}
 	if got := (runtime.Limits{}).WithDefaults(); got != want || got.WithDefaults() != want {

@@ -17,7 +17,7 @@ func (brittle) CompileModule(context.Context, []byte) (wazero.CompiledModule, er
 
 var empty = []byte("\x00asm\x01\x00\x00\x00")
 
-func TestEngine_Compile_panic(t *testing.T) {
+func TestEngine_compileReturnsPanicsAsErrors(t *testing.T) {
 	e, err := NewEngine(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +33,8 @@ func TestEngine_Compile_panic(t *testing.T) {
 	}
 }
 
-// TestEngine_Compile_waits checks that ctx ends the wait for a processor.
-func TestEngine_Compile_waits(t *testing.T) {
+// TestEngine_compileStopsWaitingWithItsContext checks that ctx ends the wait for a processor.
+func TestEngine_compileStopsWaitingWithItsContext(t *testing.T) {
 	e, err := NewEngine(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,8 @@ func begin(ctx context.Context, p *runtime.Pool) <-chan result {
 	return done
 }
 
-// TestPause checks that a paused call's deadline is suspended, and other calls get its turn.
-func TestPause(t *testing.T) {
+// TestPause_suspendsTheDeadlineAndReturnsTheTurn checks that a paused call's deadline is suspended, and other calls get its turn.
+func TestPause_suspendsTheDeadlineAndReturnsTheTurn(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Concurrency: 1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		first := begin(t.Context(), p)
 		<-w.began
@@ -82,8 +82,8 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestPause_deadline checks that the remaining time is the same after the pause as before it.
-func TestPause_deadline(t *testing.T) {
+// TestPause_leavesTheRemainingTimeUnchanged checks that the remaining time is the same after the pause as before it.
+func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before, after time.Duration
 		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -112,9 +112,9 @@ func TestPause_deadline(t *testing.T) {
 	})
 }
 
-// TestPause_unanswered checks that Limits.Ask covers all pauses of a call together, and that the guest continues
+// TestPause_limitsAllPausesOfACallTogether checks that Limits.Ask covers all pauses of a call together, and that the guest continues
 // afterwards.
-func TestPause_unanswered(t *testing.T) {
+func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Ask: time.Minute}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		began := time.Now()
 		if r := <-begin(t.Context(), p); r.err != nil || r.text != "2" || time.Since(began) != time.Minute {
@@ -150,8 +150,8 @@ func TestPause_unanswered(t *testing.T) {
 	})
 }
 
-// TestPause_cancelled checks that cancellation by the caller and closing the pool end the pause.
-func TestPause_cancelled(t *testing.T) {
+// TestPause_endsWithItsCallAndPool checks that cancellation by the caller and closing the pool end the pause.
+func TestPause_endsWithItsCallAndPool(t *testing.T) {
 	paused(t, runtime.Limits{}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := begin(ctx, p)
@@ -169,8 +169,8 @@ func TestPause_cancelled(t *testing.T) {
 	})
 }
 
-// TestPause_many checks that pauses without a turn are bounded; further calls keep their turns.
-func TestPause_many(t *testing.T) {
+// TestPause_boundsPausesWithoutATurn checks that pauses without a turn are bounded; further calls keep their turns.
+func TestPause_boundsPausesWithoutATurn(t *testing.T) {
 	paused(t, runtime.Limits{Concurrency: 2, Queue: -1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		var all []<-chan result
 		for range 34 {
@@ -187,8 +187,8 @@ func TestPause_many(t *testing.T) {
 	})
 }
 
-// TestPause_outside checks that Pause has no effect outside a call.
-func TestPause_outside(t *testing.T) {
+// TestPause_hasNoEffectOutsideACall checks that Pause has no effect outside a call.
+func TestPause_hasNoEffectOutsideACall(t *testing.T) {
 	wait, resume := runtime.Pause(t.Context())
 	resume()
 	if wait != t.Context() {
@@ -196,8 +196,8 @@ func TestPause_outside(t *testing.T) {
 	}
 }
 
-// TestPool_Call_nested checks that a nested call gets a turn at once or fails.
-func TestPool_Call_nested(t *testing.T) {
+// TestPool_Call_nestedCallNeverWaits checks that a nested call gets a turn at once or fails.
+func TestPool_Call_nestedCallNeverWaits(t *testing.T) {
 	var inner error
 	var p *runtime.Pool
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {

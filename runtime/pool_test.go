@@ -87,7 +87,7 @@ func one(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = 1 }
 // forever loops until it is interrupted; the unreachable after it satisfies validation.
 var forever = w.Code(w.LoopVoid, w.Br(0), w.End, w.Unreachable)
 
-func TestPool_Call_ends(t *testing.T) {
+func TestPool_Call_tellsEndingsApart(t *testing.T) {
 	boom := errors.New("boom")
 	abort := func(err error) func(context.Context, runtime.Memory, []uint64) {
 		return func(context.Context, runtime.Memory, []uint64) { runtime.Abort(err) }
@@ -153,8 +153,8 @@ func TestPool_Call_ends(t *testing.T) {
 	}
 }
 
-// TestPool_Call_stack checks that the guest's stack trace is recorded for the log, bounded and as valid text.
-func TestPool_Call_stack(t *testing.T) {
+// TestPool_Call_recordsABoundedStackTrace checks that the guest's stack trace is recorded for the log, bounded and as valid text.
+func TestPool_Call_recordsABoundedStackTrace(t *testing.T) {
 	name := strings.Repeat("é", 20_000)
 	m := guest(w.Unreachable)
 	m.Custom("name", w.Code([]byte{1}, w.Bytes(w.Code([]byte{1}, w.U32(1), w.Name(name)))))
@@ -164,8 +164,8 @@ func TestPool_Call_stack(t *testing.T) {
 	}
 }
 
-// TestPool_Call_nextWorks checks that the call after any kind of failure gets a clean instance.
-func TestPool_Call_nextWorks(t *testing.T) {
+// TestPool_Call_isCleanAfterAnyFailure checks that the call after any kind of failure gets a clean instance.
+func TestPool_Call_isCleanAfterAnyFailure(t *testing.T) {
 	var turn atomic.Int32
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = uint64(turn.Load()) })
 	m := new(w.Module)
@@ -194,7 +194,7 @@ func TestPool_Call_nextWorks(t *testing.T) {
 	}
 }
 
-func TestPool_Call_memoryLimit(t *testing.T) {
+func TestPool_Call_limitsMemory(t *testing.T) {
 	e := hostF(t, one)
 	// grow returns the result of memory.grow for a number of pages.
 	grow := func(pages int32) *w.Module { return guest(w.I32Const(pages), w.MemoryGrow) }
@@ -221,7 +221,7 @@ func TestPool_Call_memoryLimit(t *testing.T) {
 	}
 }
 
-func TestPool_Call_cancel(t *testing.T) {
+func TestPool_Call_endsWithItsContext(t *testing.T) {
 	e := hostF(t, one)
 	p := runtime.NewPool(compile(t, e, guest(forever)), run{}, nil)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -244,9 +244,9 @@ func TestPool_Call_cancel(t *testing.T) {
 	}
 }
 
-// TestPool_Call_hostWaits checks that a waiting host function sees the deadline, and that the guest ends although it
+// TestPool_Call_endsAfterAWaitingHostFunction checks that a waiting host function sees the deadline, and that the guest ends although it
 // would continue without a loop.
-func TestPool_Call_hostWaits(t *testing.T) {
+func TestPool_Call_endsAfterAWaitingHostFunction(t *testing.T) {
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		<-ctx.Done()
 		stack[0] = 3
@@ -263,8 +263,8 @@ func TestPool_Call_hostWaits(t *testing.T) {
 	}
 }
 
-// TestPool_Call_bounded checks the limits of running and waiting calls, and that a waiting call observes its context.
-func TestPool_Call_bounded(t *testing.T) {
+// TestPool_Call_boundsRunningAndWaitingCalls checks the limits of running and waiting calls, and that a waiting call observes its context.
+func TestPool_Call_boundsRunningAndWaitingCalls(t *testing.T) {
 	var running, most atomic.Int32
 	leave := make(chan struct{})
 	release := sync.OnceFunc(func() { close(leave) })
@@ -305,7 +305,7 @@ func TestPool_Call_bounded(t *testing.T) {
 	}
 }
 
-func TestPool_Close(t *testing.T) {
+func TestPool_closeWaitsForCalls(t *testing.T) {
 	leave := make(chan struct{})
 	release := sync.OnceFunc(func() { close(leave) })
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) {
@@ -342,9 +342,9 @@ func TestPool_Close(t *testing.T) {
 	}
 }
 
-// TestPool_Close_cancels checks that calls in progress when the context of Close is done are cancelled, with the
+// TestPool_closeCancelsCallsWithItsContext checks that calls in progress when the context of Close is done are cancelled, with the
 // cause.
-func TestPool_Close_cancels(t *testing.T) {
+func TestPool_closeCancelsCallsWithItsContext(t *testing.T) {
 	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, nil)
 	errs := make(chan error, 3)
 	for range 3 {
@@ -361,7 +361,7 @@ func TestPool_Close_cancels(t *testing.T) {
 	}
 }
 
-func TestPool_closedModule(t *testing.T) {
+func TestPool_outlivesItsClosedModule(t *testing.T) {
 	e := hostF(t, one)
 	m := compile(t, e, guest(w.I32Const(3)))
 	before := runtime.NewPool(m, run{}, nil)
@@ -378,8 +378,8 @@ func TestPool_closedModule(t *testing.T) {
 	}
 }
 
-// TestPool_dialectFaults checks that a faulty dialect is reported as a fault of the host, and harms no other call.
-func TestPool_dialectFaults(t *testing.T) {
+// TestPool_reportsFaultsOfADialect checks that a faulty dialect is reported as a fault of the host, and harms no other call.
+func TestPool_reportsFaultsOfADialect(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		d    serve
@@ -409,7 +409,7 @@ func TestPool_dialectFaults(t *testing.T) {
 	}
 }
 
-func TestInstance(t *testing.T) {
+func TestInstance_callsTheGuestAndBoundsMemoryAccess(t *testing.T) {
 	guestErr := &runtime.GuestError{Code: -32602, Message: "no such tool"}
 	m := guest(w.I32Const(1))
 	m.Export("grow", m.Func(nil, nil, nil, w.I32Const(1), w.MemoryGrow, w.Drop))
@@ -440,8 +440,8 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// TestInstance_noReentry checks that a host function cannot call into the guest that called it.
-func TestInstance_noReentry(t *testing.T) {
+// TestInstance_refusesReentry checks that a host function cannot call into the guest that called it.
+func TestInstance_refusesReentry(t *testing.T) {
 	var in *runtime.Instance
 	var inner error
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -460,8 +460,8 @@ func TestInstance_noReentry(t *testing.T) {
 	wantEnd(t, inner, runtime.KindInternal, "")
 }
 
-// TestHostFunc_noMemory checks that host functions of a guest without a memory get an empty one.
-func TestHostFunc_noMemory(t *testing.T) {
+// TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne checks that host functions of a guest without a memory get an empty one.
+func TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne(t *testing.T) {
 	e := hostF(t, func(_ context.Context, mem runtime.Memory, stack []uint64) {
 		_, some := mem.Read(0, 1)
 		_, none := mem.Read(0, 0)
@@ -481,7 +481,7 @@ func TestHostFunc_noMemory(t *testing.T) {
 
 type gate struct{ runtime.Gate }
 
-func TestPool_Call_gate(t *testing.T) {
+func TestPool_Call_usesTheGateOfItsPhase(t *testing.T) {
 	g := &gate{}
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		if runtime.GateFrom(ctx) == runtime.Gate(g) {
@@ -519,8 +519,8 @@ func TestPool_Call_gate(t *testing.T) {
 	}
 }
 
-// TestPool_hammer calls, cancels and closes concurrently.
-func TestPool_hammer(t *testing.T) {
+// TestPool_survivesConcurrentCallsAndClose calls, cancels and closes concurrently.
+func TestPool_survivesConcurrentCallsAndClose(t *testing.T) {
 	e := hostF(t, one)
 	m := compile(t, e, guest(w.Call(0)))
 	loop := compile(t, e, guest(forever))
@@ -563,9 +563,9 @@ type starts struct{ run }
 
 func (starts) Start(context.Context, *runtime.Instance) error { panic("a bug") }
 
-// TestPool_startPanics checks that a dialect's panic while an instance starts ends the call, not the host, also while
+// TestPool_dialectPanicsAtStartEndTheCall checks that a dialect's panic while an instance starts ends the call, not the host, also while
 // an image is built.
-func TestPool_startPanics(t *testing.T) {
+func TestPool_dialectPanicsAtStartEndTheCall(t *testing.T) {
 	m := compile(t, hostF(t, one), guest(w.I32Const(1)))
 	for _, state := range []runtime.State{runtime.StateCall, runtime.StateFresh} {
 		p := runtime.NewPool(m, starts{}, &runtime.PoolOptions{State: state})

@@ -9,9 +9,9 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine_Compiler checks that a module that is not cached is compiled by the Compiler, once; an error is returned,
+// TestEngine_compilesElsewhereOnce checks that a module that is not cached is compiled by the Compiler, once; an error is returned,
 // and the compilation is tried again.
-func TestEngine_Compiler(t *testing.T) {
+func TestEngine_compilesElsewhereOnce(t *testing.T) {
 	dir := t.TempDir()
 	var asked int
 	var fails error

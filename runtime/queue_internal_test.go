@@ -106,9 +106,9 @@ func (c *crowd) order(want string) {
 	}
 }
 
-// TestQueue_fair checks that callers take turns: one call waits for one call of each other caller, not for their
+// TestQueue_callersTakeTurns checks that callers take turns: one call waits for one call of each other caller, not for their
 // backlogs.
-func TestQueue_fair(t *testing.T) {
+func TestQueue_callersTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		first := c.come("-", ticket{who: holder{"x", true}})
 		spare := c.come("-", ticket{who: holder{"y", true}})
@@ -118,9 +118,9 @@ func TestQueue_fair(t *testing.T) {
 	})
 }
 
-// TestQueue_sessions checks that the sessions of one caller take turns, since a caller may be all clients of a
+// TestQueue_sessionsOfACallerTakeTurns checks that the sessions of one caller take turns, since a caller may be all clients of a
 // machine.
-func TestQueue_sessions(t *testing.T) {
+func TestQueue_sessionsOfACallerTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		all := []*visit{c.come("-", ticket{who: holder{"a", true}})}
 		for _, session := range []string{"1", "1", "1", "2", "2", "3"} {
@@ -131,9 +131,9 @@ func TestQueue_sessions(t *testing.T) {
 	})
 }
 
-// TestQueue_spare checks that long calls of a caller starve neither another caller nor its own calls of the other
+// TestQueue_longCallsStarveNoCaller checks that long calls of a caller starve neither another caller nor its own calls of the other
 // kind.
-func TestQueue_spare(t *testing.T) {
+func TestQueue_longCallsStarveNoCaller(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		sleepers := c.tools("a", 20)
 		resource := c.come("a's resource", ticket{who: holder{"a", false}})
@@ -151,9 +151,9 @@ func TestQueue_spare(t *testing.T) {
 	})
 }
 
-// TestQueue_tasks checks that tasks and plain calls do not wait for each other, and that tasks of callers take turns
+// TestQueue_tasksAndPlainCallsDoNotWaitForEachOther checks that tasks and plain calls do not wait for each other, and that tasks of callers take turns
 // too.
-func TestQueue_tasks(t *testing.T) {
+func TestQueue_tasksAndPlainCallsDoNotWaitForEachOther(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2, Queue: 1, Wait: time.Second}, func(c *crowd) {
 		var tasks []*visit
 		for range 80 {
@@ -170,9 +170,9 @@ func TestQueue_tasks(t *testing.T) {
 	})
 }
 
-// TestQueue_full checks the limit of the queue. Over it the newest call of the caller with the most is rejected, and
+// TestQueue_refusesTheNewestCallOfTheLargestCaller checks the limit of the queue. Over it the newest call of the caller with the most is rejected, and
 // told when to retry.
-func TestQueue_full(t *testing.T) {
+func TestQueue_refusesTheNewestCallOfTheLargestCaller(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: 4}, func(c *crowd) {
 		all := c.tools("x", 1)
 		all = append(all, c.tools("y", 1)...) // the spare place
@@ -198,8 +198,8 @@ func TestQueue_full(t *testing.T) {
 	})
 }
 
-// TestQueue_none checks that without a queue no call waits.
-func TestQueue_none(t *testing.T) {
+// TestQueue_ofLengthZeroRefusesAtOnce checks that without a queue no call waits.
+func TestQueue_ofLengthZeroRefusesAtOnce(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: -1}, func(c *crowd) {
 		all := c.tools("a", 2)
 		if !all[1].done.Load() || all[1].err == nil {
@@ -209,8 +209,8 @@ func TestQueue_none(t *testing.T) {
 	})
 }
 
-// TestQueue_wait checks that a call waits for limits.wait, and not longer than its caller.
-func TestQueue_wait(t *testing.T) {
+// TestQueue_limitsTheWait checks that a call waits for limits.wait, and not longer than its caller.
+func TestQueue_limitsTheWait(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Wait: time.Minute}, func(c *crowd) {
 		runs := c.tools("a", 1)[0]
 		late, gone := c.tools("a", 1)[0], c.tools("a", 1)[0]
@@ -234,9 +234,9 @@ func TestQueue_wait(t *testing.T) {
 	})
 }
 
-// TestQueue_kept checks that a kept instance serves one call at a time. The calls that wait for it hold no place, and
+// TestQueue_keptInstanceServesOneCallAtATime checks that a kept instance serves one call at a time. The calls that wait for it hold no place, and
 // block no other call.
-func TestQueue_kept(t *testing.T) {
+func TestQueue_keptInstanceServesOneCallAtATime(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2}, func(c *crowd) {
 		kept := func(name, session string) *visit {
 			return c.come(name, ticket{who: holder{"a", true}, session: session, kept: true, instance: session})
@@ -253,8 +253,8 @@ func TestQueue_kept(t *testing.T) {
 	})
 }
 
-// TestQueue_keptTasks checks that tasks and plain calls for the same kept instance take turns.
-func TestQueue_keptTasks(t *testing.T) {
+// TestQueue_tasksAndPlainCallsShareAKeptInstance checks that tasks and plain calls for the same kept instance take turns.
+func TestQueue_tasksAndPlainCallsShareAKeptInstance(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		var all []*visit
 		for range 5 {
@@ -268,9 +268,9 @@ func TestQueue_keptTasks(t *testing.T) {
 	})
 }
 
-// TestQueue_pause checks that a call that returns from a pause precedes those that have not begun, and keeps its
+// TestQueue_resumedCallsPrecedeNewOnes checks that a call that returns from a pause precedes those that have not begun, and keeps its
 // instance meanwhile.
-func TestQueue_pause(t *testing.T) {
+func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
 		if !c.q.pause(asks.ticket) {
@@ -298,9 +298,9 @@ func TestQueue_pause(t *testing.T) {
 	})
 }
 
-// TestQueue_random checks the invariants of the queue under random calls: limits hold, no kept instance serves two
+// TestQueue_invariantsHoldUnderRandomCalls checks the invariants of the queue under random calls: limits hold, no kept instance serves two
 // calls, no call waits that could run, and in the end every call was served or got an error.
-func TestQueue_random(t *testing.T) {
+func TestQueue_invariantsHoldUnderRandomCalls(t *testing.T) {
 	for seed := range uint64(300) {
 		l := Limits{Concurrency: 1 + int(seed%4), Queue: 5 + int(seed%7), Wait: time.Hour}
 		inCrowd(t, l, func(c *crowd) {

@@ -90,9 +90,9 @@ func guestRefs() *w.Module {
 	return &m
 }
 
-// TestRefs checks that a reset instance returns the same results as a fresh one after any changes by earlier calls,
+// TestPool_resetEqualsAFreshInstance checks that a reset instance returns the same results as a fresh one after any changes by earlier calls,
 // and starts only once.
-func TestRefs(t *testing.T) {
+func TestPool_resetEqualsAFreshInstance(t *testing.T) {
 	ctx := context.Background()
 	for _, way := range runtime.Restores() {
 		var starts int

@@ -144,7 +144,7 @@ func TestPool_warmUp_reachesNothing(t *testing.T) {
 
 // The image of a plugin of the Go PDK is the same in every host, for every first caller and way of restoring it, and
 // its warm-up saves fuel in each call.
-func TestPool_warmUp_goPDK(t *testing.T) {
+func TestPool_warmUp_ofAGoPluginIsTheSameInEveryHost(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "guest.wasm")
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./examples/order")
 	cmd.Dir, cmd.Env = filepath.Join("..", "pdk", "go"), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")

@@ -154,7 +154,7 @@ func TestPool_warmUp_mayGrow(t *testing.T) {
 }
 
 // A warm-up that waits is ended, and does not use up the time of the start.
-func TestPool_warmUp_thatWaits(t *testing.T) {
+func TestPool_warmUp_isEndedWhenItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) { <-ctx.Done() })
@@ -181,7 +181,7 @@ type startGate struct {
 }
 
 // The warm-up has its own gate, which no call has, after that of the start.
-func TestPool_warmUp_gates(t *testing.T) {
+func TestPool_warmUp_hasItsOwnGate(t *testing.T) {
 	var seen []string
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		g, _ := runtime.GateFrom(ctx).(*startGate)
@@ -209,7 +209,7 @@ func TestPool_warmUp_gates(t *testing.T) {
 }
 
 // A plugin can be closed while its warm-up waits.
-func TestPool_Close_endsWarmUp(t *testing.T) {
+func TestPool_closeEndsWarmUp(t *testing.T) {
 	waiting := make(chan struct{})
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) { close(waiting); <-ctx.Done() })
 	p := runtime.NewPool(compile(t, e, warmGuest(warms, w.Call(0))), warmRun{}, &runtime.PoolOptions{Cold: func(err error) { t.Error(err) }})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestOpen(t *testing.T) {
+func TestOpen_refusesFoldersOthersCanWriteTo(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permission bits say nothing here")
 	}
@@ -51,9 +51,9 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestFolder_Trim checks that abandoned temporary files are removed, and the oldest entries until a quarter of the
+// TestFolder_trimRemovesTheOldestEntries checks that abandoned temporary files are removed, and the oldest entries until a quarter of the
 // limit is free.
-func TestFolder_Trim(t *testing.T) {
+func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 	f, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +100,8 @@ func TestFolder_Trim(t *testing.T) {
 	}
 }
 
-// TestFolder_Mark checks that marks survive Empty, since the modules were compiled elsewhere all the same.
-func TestFolder_Mark(t *testing.T) {
+// TestFolder_marksSurviveEmpty checks that marks survive Empty, since the modules were compiled elsewhere all the same.
+func TestFolder_marksSurviveEmpty(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "made", "cache"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 // madvCollapse is MADV_COLLAPSE, which does on request the work of the kernel's huge page thread.
 const madvCollapse = 25
 
-// TestMemory_Restore_hugePages makes the kernel replace small pages after the image by a huge one between two
+// TestMemory_restoreFindsWritesToHugePages makes the kernel replace small pages after the image by a huge one between two
 // Restores: later writes to it cause no page fault, and must be found all the same.
-func TestMemory_Restore_hugePages(t *testing.T) {
+func TestMemory_restoreFindsWritesToHugePages(t *testing.T) {
 	const huge, whole = 2 << 20, 8 << 20
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(1)
@@ -49,8 +49,8 @@ func TestMemory_Restore_hugePages(t *testing.T) {
 	})
 }
 
-// TestMemory_smallPages checks that neither the part that maps the image nor the part after it gets huge pages.
-func TestMemory_smallPages(t *testing.T) {
+// TestMemory_hasNoHugePages checks that neither the part that maps the image nor the part after it gets huge pages.
+func TestMemory_hasNoHugePages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip(err)
 	}

@@ -41,7 +41,7 @@ func holds(t *testing.T, m *image.Memory, want []byte) {
 	}
 }
 
-func TestWays(t *testing.T) {
+func TestWays_beginWithAPortableOne(t *testing.T) {
 	ways := image.Ways()
 	if ways[0] != image.Copy {
 		t.Error("there is no portable way")
@@ -52,8 +52,8 @@ func TestWays(t *testing.T) {
 	t.Log(ways)
 }
 
-// TestMemory_Restore checks that the memory equals the image after any writes and growth.
-func TestMemory_Restore(t *testing.T) {
+// TestMemory_restoreUndoesWritesAndGrowth checks that the memory equals the image after any writes and growth.
+func TestMemory_restoreUndoesWritesAndGrowth(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(40)
 		i := image.New(want, way)
@@ -95,8 +95,8 @@ func TestMemory_Restore(t *testing.T) {
 	})
 }
 
-// TestMemory_Restore_much writes more than maxRewritten.
-func TestMemory_Restore_much(t *testing.T) {
+// TestMemory_restoreUndoesLargeWrites writes more than maxRewritten.
+func TestMemory_restoreUndoesLargeWrites(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(200)
 		i := image.New(want, way)
@@ -119,7 +119,7 @@ func TestMemory_Restore_much(t *testing.T) {
 	})
 }
 
-func TestMemory_limit(t *testing.T) {
+func TestMemory_growsToItsLimit(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		i := image.New(nil, way)
 		defer i.Close()
@@ -148,8 +148,8 @@ func TestMemory_limit(t *testing.T) {
 	})
 }
 
-// TestImage_Close checks that memories outlive their image and each other.
-func TestImage_Close(t *testing.T) {
+// TestImage_closeKeepsItsMemories checks that memories outlive their image and each other.
+func TestImage_closeKeepsItsMemories(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(4)
 		i := image.New(want, way)
@@ -168,8 +168,8 @@ func TestImage_Close(t *testing.T) {
 	})
 }
 
-// TestMemory_leaks checks that closed images and freed memories leave no mappings.
-func TestMemory_leaks(t *testing.T) {
+// TestMemory_leavesNoMappings checks that closed images and freed memories leave no mappings.
+func TestMemory_leavesNoMappings(t *testing.T) {
 	maps := func() int {
 		text, err := os.ReadFile("/proc/self/maps")
 		if err != nil {
@@ -217,9 +217,9 @@ func BenchmarkMemory_Restore(b *testing.B) {
 	}
 }
 
-// TestMemory_Restore_worn checks that pages written by one round are not copied forever, and that discarding them
+// TestMemory_restoreDiscardsWornPages checks that pages written by one round are not copied forever, and that discarding them
 // loses nothing.
-func TestMemory_Restore_worn(t *testing.T) {
+func TestMemory_restoreDiscardsWornPages(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(8)
 		i := image.New(want, way)
@@ -247,8 +247,8 @@ func TestMemory_Restore_worn(t *testing.T) {
 	})
 }
 
-// TestMemory_Restore_others checks that a first write is found with any number of memories and any earlier scans.
-func TestMemory_Restore_others(t *testing.T) {
+// TestMemory_restoreFindsFirstWritesAmongManyMemories checks that a first write is found with any number of memories and any earlier scans.
+func TestMemory_restoreFindsFirstWritesAmongManyMemories(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(16)
 		i := image.New(want, way)

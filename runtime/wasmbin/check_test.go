@@ -44,8 +44,8 @@ func brTable(n int) []byte {
 	return w.Code([]byte{0x0e}, w.U32(uint32(n)), make([]byte, n+1))
 }
 
-// TestCheck_limits tests each limit, and one over it.
-func TestCheck_limits(t *testing.T) {
+// TestCheck_enforcesEachLimitExactly tests each limit, and one over it.
+func TestCheck_enforcesEachLimitExactly(t *testing.T) {
 	none := []byte{0}
 	voids := func(n int) []byte {
 		return code(none, w.Repeat(n, w.BlockVoid), w.Repeat(n, w.End))
@@ -100,8 +100,8 @@ func TestCheck_limits(t *testing.T) {
 	}
 }
 
-// TestCheck_bombs uses small modules on which the compiler would spend seconds to hours, or gigabytes.
-func TestCheck_bombs(t *testing.T) {
+// TestCheck_refusesCompilationBombs uses small modules on which the compiler would spend seconds to hours, or gigabytes.
+func TestCheck_refusesCompilationBombs(t *testing.T) {
 	use := func(n int) []byte {
 		var c []byte
 		for i := range n {
@@ -189,8 +189,8 @@ func TestCheck_bombs(t *testing.T) {
 	}
 }
 
-// TestCheck_deep checks that the nesting of a large switch from Go's compiler is accepted.
-func TestCheck_deep(t *testing.T) {
+// TestCheck_acceptsLargeSwitches checks that the nesting of a large switch from Go's compiler is accepted.
+func TestCheck_acceptsLargeSwitches(t *testing.T) {
 	const n = 6_912
 	table := w.Code([]byte{0x0e}, w.U32(n-1))
 	for i := range uint32(n) {
@@ -203,9 +203,9 @@ func TestCheck_deep(t *testing.T) {
 	}
 }
 
-// TestCheck_growingTables checks that tables that the code grows get a maximum, so that the total stays within the
+// TestCheck_boundsGrowingTables checks that tables that the code grows get a maximum, so that the total stays within the
 // limit.
-func TestCheck_growingTables(t *testing.T) {
+func TestCheck_boundsGrowingTables(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, want0, want1 int }{
 		"one without":    {w.None, 7, 999_998, 7},
 		"one is large":   {2_000_000, 7, 999_998, 7},
@@ -235,8 +235,8 @@ func TestCheck_growingTables(t *testing.T) {
 	}
 }
 
-// TestCheck_refuses tests malformed and unsupported contents of sections that Read skips.
-func TestCheck_refuses(t *testing.T) {
+// TestCheck_refusesMalformedSections tests malformed and unsupported contents of sections that Read skips.
+func TestCheck_refusesMalformedSections(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	names := func(p ...byte) []byte { return raw(0, append(w.Name("name"), p...)...) }
 	none := []byte{0}
@@ -275,8 +275,8 @@ func TestCheck_refuses(t *testing.T) {
 	}
 }
 
-// TestCheck_instructions checks that each kind of immediate is decoded with its exact length.
-func TestCheck_instructions(t *testing.T) {
+// TestCheck_decodesEachImmediateExactly checks that each kind of immediate is decoded with its exact length.
+func TestCheck_decodesEachImmediateExactly(t *testing.T) {
 	all := w.Code(
 		[]byte{0x02, w.I32}, w.I32Const(-1), w.End, w.Drop, // a block with a result
 		[]byte{0x42, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00}, w.Drop,

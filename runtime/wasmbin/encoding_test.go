@@ -25,9 +25,9 @@ func refused(t *testing.T, name string, wasm []byte) bool {
 	return err != nil
 }
 
-// TestCheck_everyTypeByte checks that any byte in place of a type is a valid type or rejected. The compiler takes some
+// TestCheck_refusesInvalidTypeBytes checks that any byte in place of a type is a valid type or rejected. The compiler takes some
 // of the others for the beginning of a longer type.
-func TestCheck_everyTypeByte(t *testing.T) {
+func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	none := []byte{0}
 	refs := []byte{w.FuncRef, w.ExternRef}
@@ -82,9 +82,9 @@ func TestCheck_everyTypeByte(t *testing.T) {
 	}
 }
 
-// TestCheck_oddNumbers checks that an ambiguous number is rejected, and that one in a longer encoding than needed is
+// TestCheck_refusesAmbiguousNumbers checks that an ambiguous number is rejected, and that one in a longer encoding than needed is
 // accepted.
-func TestCheck_oddNumbers(t *testing.T) {
+func TestCheck_refusesAmbiguousNumbers(t *testing.T) {
 	none := []byte{0}
 	global := func(value ...byte) []byte {
 		return append([]byte(w.Header), w.Section(6, append([]byte{1, w.I64, 0}, append(value, 0x0b)...))...)
@@ -129,8 +129,8 @@ func TestCheck_oddNumbers(t *testing.T) {
 	}
 }
 
-// TestCheck_vectorNumbers checks that the number of a vector instruction has one encoding, and is assigned.
-func TestCheck_vectorNumbers(t *testing.T) {
+// TestCheck_acceptsOneEncodingOfVectorInstructions checks that the number of a vector instruction has one encoding, and is assigned.
+func TestCheck_acceptsOneEncodingOfVectorInstructions(t *testing.T) {
 	taken := 0
 	for sub := range uint32(512) {
 		for long := 1; long <= 6; long++ {

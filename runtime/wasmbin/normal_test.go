@@ -34,8 +34,8 @@ func writeAnew(wasm []byte) (*wasmbin.Checked, error) {
 	return wasmbin.Check(b, wasmbin.Limits{})
 }
 
-// TestCheck_anew checks that any encoding of an instruction is rejected, or rewritten in canonical encoding.
-func TestCheck_anew(t *testing.T) {
+// TestCheck_writesCanonicalInstructions checks that any encoding of an instruction is rejected, or rewritten in canonical encoding.
+func TestCheck_writesCanonicalInstructions(t *testing.T) {
 	instructions, same, others := 0, 0, 0
 	for _, s := range w.Spellings() {
 		short := spelled(s.Short)
@@ -63,8 +63,8 @@ func TestCheck_anew(t *testing.T) {
 	}
 }
 
-// TestCheck_anewOutside checks the same for the parts of a module outside of code.
-func TestCheck_anewOutside(t *testing.T) {
+// TestCheck_writesCanonicalSections checks the same for the parts of a module outside of code.
+func TestCheck_writesCanonicalSections(t *testing.T) {
 	long := func(n uint32) string { return string(w.Overlong(n, 2)) }
 	zero, one, two := long(0), long(1), long(2)
 	odd := []byte(w.Header)

@@ -29,7 +29,7 @@ func sample() []byte {
 	return m.Bytes()
 }
 
-func TestRead(t *testing.T) {
+func TestRead_parsesTheHead(t *testing.T) {
 	b, err := wasmbin.Read(sample())
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +67,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRead_whatAPersonSees checks the error messages for files that are not modules.
-func TestRead_whatAPersonSees(t *testing.T) {
+// TestRead_explainsFilesThatAreNoModules checks the error messages for files that are not modules.
+func TestRead_explainsFilesThatAreNoModules(t *testing.T) {
 	head := w.Header
 	for name, c := range map[string]struct {
 		wasm string
@@ -105,8 +105,8 @@ func TestRead_whatAPersonSees(t *testing.T) {
 	}
 }
 
-// TestRead_everyPrefix checks that a file that is still being copied is never accepted as complete.
-func TestRead_everyPrefix(t *testing.T) {
+// TestRead_refusesEveryIncompleteFile checks that a file that is still being copied is never accepted as complete.
+func TestRead_refusesEveryIncompleteFile(t *testing.T) {
 	whole := sample()
 	ends := map[int]bool{} // a file may end between two sections
 	for end := range whole {
@@ -124,7 +124,7 @@ func TestRead_everyPrefix(t *testing.T) {
 	}
 }
 
-func TestRead_bounds(t *testing.T) {
+func TestRead_refusesExcessiveCounts(t *testing.T) {
 	var imports, sections w.Module
 	for range 10_001 {
 		imports.ImportRaw("a", "b", 3, w.I32, 0)
@@ -137,8 +137,8 @@ func TestRead_bounds(t *testing.T) {
 	}
 }
 
-// TestRead_isQuick checks that Read skips the code.
-func TestRead_isQuick(t *testing.T) {
+// TestRead_skipsTheCode checks that Read skips the code.
+func TestRead_skipsTheCode(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)
 	for range 3000 {
@@ -162,7 +162,7 @@ func TestRead_isQuick(t *testing.T) {
 	}
 }
 
-func TestKind_String(t *testing.T) {
+func TestKind_hasAName(t *testing.T) {
 	for k, want := range map[wasmbin.Kind]string{0: "function", 1: "table", 2: "memory", 3: "global", 4: "tag", 9: "unknown"} {
 		if k.String() != want {
 			t.Errorf("%d: %s", k, k)

@@ -12,7 +12,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-func TestSetCustomSection(t *testing.T) {
+func TestSetCustomSection_replacesOrAppends(t *testing.T) {
 	before := sample()
 	for _, name := range []string{wasmbin.ManifestSection, "one", "new", ""} {
 		after, err := wasmbin.SetCustomSection(before, name, []byte("data of "+name))
@@ -33,7 +33,7 @@ func TestSetCustomSection(t *testing.T) {
 	}
 }
 
-func TestSetCustomSection_doubled(t *testing.T) {
+func TestSetCustomSection_removesDoubles(t *testing.T) {
 	var m w.Module
 	m.Custom("a", []byte("1"))
 	m.Custom("b", []byte("2"))
@@ -50,7 +50,7 @@ func TestSetCustomSection_doubled(t *testing.T) {
 	}
 }
 
-func TestSetCustomSection_notWasm(t *testing.T) {
+func TestSetCustomSection_refusesOtherFiles(t *testing.T) {
 	if _, err := wasmbin.SetCustomSection([]byte("hello"), "a", nil); !errors.Is(err, wasmbin.ErrNotWasm) {
 		t.Error(err)
 	}

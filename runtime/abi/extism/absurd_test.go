@@ -136,9 +136,9 @@ func different(a ask1) string {
 	return ""
 }
 
-// TestOracle_everyKernelFunction checks that each kernel function, with ordinary and absurd arguments, has the same
+// TestOracle_kernelFunctionsMatchTheSDK checks that each kernel function, with ordinary and absurd arguments, has the same
 // result in a real guest in the SDK and in this package, except for the differences listed in different.
-func TestOracle_everyKernelFunction(t *testing.T) {
+func TestOracle_kernelFunctionsMatchTheSDK(t *testing.T) {
 	quiet(t)
 	asks := absurdAsks()
 	wasm := kernelGuest(asks)
@@ -196,8 +196,8 @@ func sdkCompiled(t *testing.T, wasm []byte) func(step) outcome {
 	}
 }
 
-// TestKernel_wide checks that offsets and lengths of more than 32 bits are never truncated.
-func TestKernel_wide(t *testing.T) {
+// TestKernel_neverTruncatesWideNumbers checks that offsets and lengths of more than 32 bits are never truncated.
+func TestKernel_neverTruncatesWideNumbers(t *testing.T) {
 	for _, wide := range []uint64{1 << 32, 1<<32 + 77, 1<<40 + 77, 1 << 63, ^uint64(0), ^uint64(0) - 7} {
 		c := newCall(runtime.Limits{Memory: 64 << 20})
 		if err := c.begin([]byte("0123456789")); err != nil {
@@ -220,8 +220,8 @@ func TestKernel_wide(t *testing.T) {
 	}
 }
 
-// TestArena_limit checks that the memory ends at the limit, also after a reset.
-func TestArena_limit(t *testing.T) {
+// TestArena_endsAtItsLimit checks that the memory ends at the limit, also after a reset.
+func TestArena_endsAtItsLimit(t *testing.T) {
 	const limit = 4 << 20
 	a := newArena(limit)
 	for range 2 {
@@ -246,8 +246,8 @@ func TestArena_limit(t *testing.T) {
 	}
 }
 
-// TestHostFuncs_withoutACall checks that kernel functions are harmless outside a call, as in start-up code.
-func TestHostFuncs_withoutACall(t *testing.T) {
+// TestHostFuncs_areHarmlessOutsideACall checks that kernel functions are harmless outside a call, as in start-up code.
+func TestHostFuncs_areHarmlessOutsideACall(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Module == "env" {
 			continue

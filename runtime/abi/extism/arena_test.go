@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestArenas_clean checks that no data of one call is visible to the next.
-func TestArenas_clean(t *testing.T) {
+// TestArenas_holdNothingOfEarlierCalls checks that no data of one call is visible to the next.
+func TestArenas_holdNothingOfEarlierCalls(t *testing.T) {
 	var kept arenas
 	for _, last := range []uint64{77, 5000, firstReal - 8, firstReal, 70_000, maxKept - 8} {
 		a := kept.get(1 << 20)
@@ -27,8 +27,8 @@ func TestArenas_clean(t *testing.T) {
 	}
 }
 
-// TestArenas_large checks that large arenas are not pooled.
-func TestArenas_large(t *testing.T) {
+// TestArenas_dropLargeOnes checks that large arenas are not pooled.
+func TestArenas_dropLargeOnes(t *testing.T) {
 	var kept arenas
 	a := kept.get(64 << 20)
 	a.alloc(8 << 20)

@@ -48,9 +48,9 @@ func granted(t *testing.T, wasm []byte, config map[string]string, lines []string
 	return s.got[0]
 }
 
-// TestAttack_redirect redirects from an allowed host to a local service that is not allowed. The guest outputs the
+// TestAttack_redirectToALocalServiceIsRefused redirects from an allowed host to a local service that is not allowed. The guest outputs the
 // header fields of the response. Extism's own host follows the redirect; this host checks the grants at each hop.
-func TestAttack_redirect(t *testing.T) {
+func TestAttack_redirectToALocalServiceIsRefused(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Vault", loot) }))
 	defer inside.Close()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,9 +86,9 @@ func TestAttack_redirect(t *testing.T) {
 	}
 }
 
-// TestAttack_link uses a link in an allowed folder that leads out of it. Extism's own host follows it; this host
+// TestAttack_linkOutOfAFolderIsRefused uses a link in an allowed folder that leads out of it. Extism's own host follows it; this host
 // checks each component.
-func TestAttack_link(t *testing.T) {
+func TestAttack_linkOutOfAFolderIsRefused(t *testing.T) {
 	dir, vault := t.TempDir(), filepath.Join(t.TempDir(), "vault.txt")
 	for file, text := range map[string]string{vault: loot, filepath.Join(dir, "fine.txt"): "a file"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -38,8 +38,8 @@ func saying(export, text string, length int64, code func(number map[string]uint3
 	return m.Bytes()
 }
 
-// TestServe_badAnswers checks the exact error for each invalid output, and that the next call is served.
-func TestServe_badAnswers(t *testing.T) {
+// TestServe_reportsInvalidOutput checks the exact error for each invalid output, and that the next call is served.
+func TestServe_reportsInvalidOutput(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `the guest's "call_tool" gave no output`,
 		"hello":                       `the output of the guest's "call_tool" is not a JSON object`,
@@ -73,8 +73,8 @@ func TestServe_badAnswers(t *testing.T) {
 
 func deepJSON(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
-// TestServe_largeAnswers checks that 100 MB exceed the output limit, and with a smaller memory the memory limit.
-func TestServe_largeAnswers(t *testing.T) {
+// TestServe_limitsOutputAndMemory checks that 100 MB exceed the output limit, and with a smaller memory the memory limit.
+func TestServe_limitsOutputAndMemory(t *testing.T) {
 	const size = 100 << 20
 	for memory, want := range map[uint64]string{64 << 20: "gave no output", 256 << 20: "the answer is over the limit of 262144 bytes"} {
 		p, err := pool(t, saying("call_tool", "{}", size, nil), New(), runtime.Limits{Memory: memory})
@@ -88,9 +88,9 @@ func TestServe_largeAnswers(t *testing.T) {
 	}
 }
 
-// TestServe_hostFromDescribe checks that requests of a guest during plugin/describe get the results of a gate without
+// TestServe_describeHasNoGrants checks that requests of a guest during plugin/describe get the results of a gate without
 // grants.
-func TestServe_hostFromDescribe(t *testing.T) {
+func TestServe_describeHasNoGrants(t *testing.T) {
 	lists := `{"tools":[]}`
 	for name, want := range map[string]string{
 		"create_elicitation": "an elicitation is not a JSON object",
@@ -118,9 +118,9 @@ func TestServe_hostFromDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribe_otherPlugins checks that an Extism plugin that is not made for MCP is reported as such, instead of
+// TestDescribe_reportsPluginsNotMadeForMCP checks that an Extism plugin that is not made for MCP is reported as such, instead of
 // offering nothing.
-func TestDescribe_otherPlugins(t *testing.T) {
+func TestDescribe_reportsPluginsNotMadeForMCP(t *testing.T) {
 	p, err := pool(t, saying("count_vowels", "{}", 2, nil), New(), runtime.Limits{})
 	if err != nil {
 		t.Fatal(err)

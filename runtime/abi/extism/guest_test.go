@@ -100,7 +100,7 @@ func (p *plugin) wantMissing(method string) {
 	}
 }
 
-func TestServe_v1(t *testing.T) {
+func TestServe_servesTheFirstContract(t *testing.T) {
 	p := open(t, "v1")
 	p.want("plugin/describe", "", `{"tools":[{"name":"echo","description":"says it again","inputSchema":{"type":"object"}}]}`)
 	p.want("tools/call", `{"name":"echo","arguments":{"a":1}}`, `{"content":[{"type":"text","text":"{\"a\":1}"}]}`)
@@ -118,7 +118,7 @@ func TestServe_v1(t *testing.T) {
 	p.want("tools/call", `{"name":"echo"}`, `{"content":[{"type":"text","text":"null"}]}`) // it still works
 }
 
-func TestServe_v2(t *testing.T) {
+func TestServe_servesTheSecondContract(t *testing.T) {
 	p := open(t, "v2")
 	p.want("plugin/describe", "", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],`+
 		`"prompts":[{"name":"greet","arguments":[{"name":"who"}]}],"resources":[{"uri":"demo:a","name":"a"}],`+
@@ -139,8 +139,8 @@ func TestServe_v2(t *testing.T) {
 	p.wantMissing("x")
 }
 
-// TestUser_refused checks that a denial is answered as hyper-mcp's contract provides.
-func TestUser_refused(t *testing.T) {
+// TestUser_answersDenialsAsTheContractSays checks that a denial is answered as hyper-mcp's contract provides.
+func TestUser_answersDenialsAsTheContractSays(t *testing.T) {
 	p := open(t, "v2")
 	p.want("tools/call", `{"name":"ask"}`, `{"content":[{"type":"text","text":"[\"{\\\"action\\\":\\\"decline\\\"}\",\"{\\\"roots\\\":[]}\",\"\",\"null\"]"}]}`)
 	want := []string{
@@ -159,8 +159,8 @@ func TestUser_refused(t *testing.T) {
 	p.wantEnd("tools/call", `{"name":"fetch"}`, runtime.KindUnsupported, "http/fetch is not there")
 }
 
-// TestUser_answered checks that results of the gate reach the guest.
-func TestUser_answered(t *testing.T) {
+// TestUser_passesResultsToTheGuest checks that results of the gate reach the guest.
+func TestUser_passesResultsToTheGuest(t *testing.T) {
 	p := open(t, "v2")
 	p.world.answers = map[string]string{"sampling/createMessage": `{"role":"assistant"}`}
 	p.world.config = map[string]string{"key": "välue"}

@@ -126,8 +126,8 @@ func (b *both) call(name string, args ...uint64) uint64 {
 	return got
 }
 
-// TestKernel_original checks that ordinary use has the same offsets, lengths and bytes as in Extism's own kernel.
-func TestKernel_original(t *testing.T) {
+// TestKernel_matchesTheOriginal checks that ordinary use has the same offsets, lengths and bytes as in Extism's own kernel.
+func TestKernel_matchesTheOriginal(t *testing.T) {
 	r, c := compileOriginal(t)
 	b := &both{t: t, theirs: newOriginal(t, r, c), ours: newCall(runtime.Limits{Memory: 64 << 20})}
 	b.call("reset")
@@ -278,9 +278,9 @@ func (noMemory) Size() uint32                         { return 0 }
 func (noMemory) Read(offset, n uint32) ([]byte, bool) { return nil, offset == 0 && n == 0 }
 func (noMemory) Write(uint32, []byte) bool            { return false }
 
-// TestQuick_otherDialect checks that kernel functions return zero in a guest that imports the kernel but is served by
+// TestKernel_returnsZeroInAnotherDialect checks that kernel functions return zero in a guest that imports the kernel but is served by
 // a different dialect, whose attached value they then find.
-func TestQuick_otherDialect(t *testing.T) {
+func TestKernel_returnsZeroInAnotherDialect(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Quick == nil {
 			continue

@@ -88,9 +88,9 @@ func steps(export string, inputs ...string) []step {
 	return all
 }
 
-// TestOracle checks that every guest of the Go SDK has the same output, or fails with the same code and text, in the
+// TestOracle_guestsMatchTheSDK checks that every guest of the Go SDK has the same output, or fails with the same code and text, in the
 // SDK and in this host, with the same log messages and fetches.
-func TestOracle(t *testing.T) {
+func TestOracle_guestsMatchTheSDK(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	client := *http.DefaultClient
 	http.DefaultClient.Transport = pages{}
@@ -154,8 +154,8 @@ func oracle(t *testing.T) (wazero.CompilationCache, string) {
 	return cache, compiled
 }
 
-// TestOracle_pdk checks that a plugin built with Extism's Go PDK has the same results in both.
-func TestOracle_pdk(t *testing.T) {
+// TestOracle_pdkPluginMatchesTheSDK checks that a plugin built with Extism's Go PDK has the same results in both.
+func TestOracle_pdkPluginMatchesTheSDK(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	compare(t, guest{cache: cache, cacheDir: cacheDir, steps: append(steps("describe", ""), steps("call",
 		`{"params":{"name":"echo","arguments":{"a":[1,"ä"]}}}`, `{"params":{"name":"fail"}}`, `{"params":{"name":"code"}}`,

@@ -26,7 +26,7 @@ func teller(_ context.Context, method string, params json.RawMessage, _ runtime.
 	return json.RawMessage(fmt.Sprintf(`{"method":%q,"params":%s,"given":%t}`, method, append([]byte("null"), params...)[min(4, 4*len(params)):], params != nil)), nil
 }
 
-func TestCall(t *testing.T) {
+func TestCall_returnsTheGatesAnswer(t *testing.T) {
 	const code = `{"error":{"code":-32000,"message":`
 	invalid := func(message string) string { return code + message + `,"data":{"kind":"invalid"}}}` }
 	for request, want := range map[string]string{
@@ -65,8 +65,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCall_tooLong checks that a request over the limit is rejected before it is parsed.
-func TestCall_tooLong(t *testing.T) {
+// TestCall_refusesLongRequestsUnparsed checks that a request over the limit is rejected before it is parsed.
+func TestCall_refusesLongRequestsUnparsed(t *testing.T) {
 	m := guest(`{"result":{"answer":}}`,
 		rw(fWrite, 1, 1024, 20), w.Drop,
 		w.I32Const(20), w.MemoryGrow, w.Drop,
@@ -81,8 +81,8 @@ func TestCall_tooLong(t *testing.T) {
 	}
 }
 
-// TestCall_hostFault checks that a gate error without an AskError ends the call, and is not shown to the client.
-func TestCall_hostFault(t *testing.T) {
+// TestCall_hidesFaultsOfTheHost checks that a gate error without an AskError ends the call, and is not shown to the client.
+func TestCall_hidesFaultsOfTheHost(t *testing.T) {
 	secret := errors.New("/home/someone: no space left")
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
 		return nil, secret
@@ -93,8 +93,8 @@ func TestCall_hostFault(t *testing.T) {
 	}
 }
 
-// TestCall_cancelled checks that the guest sees -ECANCEL, and that the call ends as cancelled.
-func TestCall_cancelled(t *testing.T) {
+// TestCall_returnsECANCELWhenCancelled checks that the guest sees -ECANCEL, and that the call ends as cancelled.
+func TestCall_returnsECANCELWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := guest(`{"method":"a"}`,
 		w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.I32Wrap, w.I32Const(11), w.I32Add, w.IfVoid, w.Unreachable, w.End,
@@ -115,9 +115,9 @@ type opened struct {
 
 func (o opened) Close() error { *o.n--; return nil }
 
-// TestCall_streamLimit checks that the 65th stream is rejected before the request is performed, and that all streams
+// TestCall_boundsTheOpenStreams checks that the 65th stream is rejected before the request is performed, and that all streams
 // are closed with the call.
-func TestCall_streamLimit(t *testing.T) {
+func TestCall_boundsTheOpenStreams(t *testing.T) {
 	asked, open := 0, 0
 	m := guest(`{"method":"a"}`,
 		w.LoopVoid,
@@ -141,8 +141,8 @@ func TestCall_streamLimit(t *testing.T) {
 	}
 }
 
-// TestStreams_read checks that a body of the gate is read to its end, or to its failure.
-func TestStreams_read(t *testing.T) {
+// TestStreams_readToTheEndOrFailure checks that a body of the gate is read to its end, or to its failure.
+func TestStreams_readToTheEndOrFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		r    io.Reader
 		want string

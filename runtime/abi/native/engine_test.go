@@ -9,8 +9,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine runs the engine's conformance tests with guests of this dialect.
-func TestEngine(t *testing.T) {
+// TestDialect_passesTheEngineTests runs the engine's conformance tests with guests of this dialect.
+func TestDialect_passesTheEngineTests(t *testing.T) {
 	enginetest.Run(t, enginetest.Subject{
 		Dialect: native.New(),
 		Host:    native.HostFuncs(),

@@ -105,7 +105,7 @@ func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.E
 	return end
 }
 
-func TestRecognises(t *testing.T) {
+func TestRecognises_theExportsOfTheDialect(t *testing.T) {
 	for m, want := range map[*w.Module]bool{echo(): true, {}: false} {
 		b, err := wasmbin.Read(m.Bytes())
 		if err != nil || native.Recognises(b) != want {
@@ -117,7 +117,7 @@ func TestRecognises(t *testing.T) {
 	}
 }
 
-func TestServe(t *testing.T) {
+func TestServe_carriesRequestAndAnswer(t *testing.T) {
 	p := pool(t, echo(), runtime.Limits{})
 	for _, c := range []struct {
 		req  runtime.Request
@@ -134,8 +134,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServe_answers checks the exact error for every response without a valid result.
-func TestServe_answers(t *testing.T) {
+// TestServe_reportsInvalidAnswers checks the exact error for every response without a valid result.
+func TestServe_reportsInvalidAnswers(t *testing.T) {
 	deep := `{"result":{"a":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}}`
 	for name, c := range map[string]struct{ answer, want string }{
 		"nothing":       {"", "guest: the guest wrote no answer"},
@@ -170,7 +170,7 @@ func TestServe_answers(t *testing.T) {
 	}
 }
 
-func TestServe_endings(t *testing.T) {
+func TestServe_tellsEndingsApart(t *testing.T) {
 	end := wantEnd(t, second(call(t, guest("", w.I32Const(7)), nil)), runtime.KindGuest, "the guest ended the call with error 7")
 	if end.Code != 7 {
 		t.Error(end.Code)
@@ -183,9 +183,9 @@ func TestServe_endings(t *testing.T) {
 
 func second(_ string, err error) error { return err }
 
-// TestServe_outputLimit checks that a response may have exactly the limit, also if its claimed length is a gigabyte or
+// TestServe_limitsOutput checks that a response may have exactly the limit, also if its claimed length is a gigabyte or
 // it is written in small pieces.
-func TestServe_outputLimit(t *testing.T) {
+func TestServe_limitsOutput(t *testing.T) {
 	answer := `{"result":{"a":1}}`
 	fits := runtime.Limits{Output: len(answer)}
 	if got, err := pool(t, says(answer), fits).Call(context.Background(), runtime.Request{}, nil); err != nil || string(got) != `{"a":1}` {
@@ -206,8 +206,8 @@ func TestServe_outputLimit(t *testing.T) {
 	wantEnd(t, second(call(t, &gigabyte, nil)), runtime.KindLimit, "the module starts with 1024 MiB of memory, and limits.memory is 64 MiB")
 }
 
-// TestHostFuncs_edges calls every function with absurd arguments; the guest compares the result.
-func TestHostFuncs_edges(t *testing.T) {
+// TestHostFuncs_refuseAbsurdArguments calls every function with absurd arguments; the guest compares the result.
+func TestHostFuncs_refuseAbsurdArguments(t *testing.T) {
 	const end = 65536
 	last := int32(-1)
 	for name, c := range map[string]struct {
@@ -247,8 +247,8 @@ func TestHostFuncs_edges(t *testing.T) {
 	}
 }
 
-// TestHostFuncs_withoutACall checks that start-up code, which has no request, gets -ENOSYS.
-func TestHostFuncs_withoutACall(t *testing.T) {
+// TestHostFuncs_returnENOSYSOutsideACall checks that start-up code, which has no request, gets -ENOSYS.
+func TestHostFuncs_returnENOSYSOutsideACall(t *testing.T) {
 	for name, code := range map[string][]byte{
 		"read": rw(fRead, 0, 0, 0), "write": rw(fWrite, 1, 0, 0),
 		"call":  w.Code(w.I32Const(0), w.I32Const(0), w.Call(fCall), w.I32Wrap),
@@ -262,7 +262,7 @@ func TestHostFuncs_withoutACall(t *testing.T) {
 	}
 }
 
-func TestServe_deadline(t *testing.T) {
+func TestServe_endsAtTheDeadline(t *testing.T) {
 	m := guest("", w.LoopVoid, w.Br(0), w.End, w.Unreachable)
 	_, err := pool(t, m, runtime.Limits{Deadline: 20 * time.Millisecond}).Call(context.Background(), runtime.Request{}, nil)
 	wantEnd(t, err, runtime.KindDeadline, "the guest did not answer in time")

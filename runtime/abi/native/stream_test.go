@@ -28,8 +28,8 @@ func writes(n int32, answer string) *w.Module {
 		w.I32Const(0))
 }
 
-// TestServe_streamsInTheAnswer checks that a written stream is inserted into the content as base64.
-func TestServe_streamsInTheAnswer(t *testing.T) {
+// TestServe_insertsStreamsAsBase64 checks that a written stream is inserted into the content as base64.
+func TestServe_insertsStreamsAsBase64(t *testing.T) {
 	b64 := `"` + base64.StdEncoding.EncodeToString([]byte(openRequest[:10])) + `"`
 	const ref = `{"dev.sallyport/stream":2}`
 	for _, shape := range []string{
@@ -62,14 +62,14 @@ func TestServe_streamsInTheAnswer(t *testing.T) {
 	}
 }
 
-// TestServe_streamsCount checks that base64 counts as output.
-func TestServe_streamsCount(t *testing.T) {
+// TestServe_countsStreamsAsOutput checks that base64 counts as output.
+func TestServe_countsStreamsAsOutput(t *testing.T) {
 	answer := `{"result":{"content":[{"data":{"dev.sallyport/stream":2}}]}}`
 	_, err := pool(t, writes(10, answer), runtime.Limits{Output: len(answer)}).Call(context.Background(), runtime.Request{}, nil)
 	wantEnd(t, err, runtime.KindLimit, fmt.Sprintf("the answer is over the limit of %d bytes", len(answer)))
 }
 
-func TestStreams_write(t *testing.T) {
+func TestStreams_writeAcceptsDataUntilClosed(t *testing.T) {
 	wantEnd(t, second(call(t, writes(11, `{}`), nil)), runtime.KindGuest, "the guest ended the call with error 22") // EFBIG
 	if _, err := call(t, writes(0, `{"result":{}}`), nil); err != nil {
 		t.Error(err)
@@ -91,8 +91,8 @@ func TestStreams_write(t *testing.T) {
 	wantEnd(t, second(call(t, m, nil)), runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_held checks that unclosed responses are bounded on the host.
-func TestStreams_held(t *testing.T) {
+// TestStreams_boundsUnclosedResponses checks that unclosed responses are bounded on the host.
+func TestStreams_boundsUnclosedResponses(t *testing.T) {
 	m := guest(`{"method":"a"}`,
 		// three responses of 3 MiB: a short error replaces the third
 		w.Repeat(3, w.I32Const(1024), w.I32Const(14), w.Call(fCall), w.LocalSet(1)),
@@ -105,8 +105,8 @@ func TestStreams_held(t *testing.T) {
 	wantEnd(t, err, runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_Take checks that the gate gets the bytes written by the guest, once.
-func TestStreams_Take(t *testing.T) {
+// TestStreams_takeGivesTheGateTheBytesOnce checks that the gate gets the bytes written by the guest, once.
+func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 	const ask = `{"method":"http/fetch","params":{}}`
 	m := guest(openRequest+ask,
 		w.I32Const(1024), w.I32Const(int32(len(openRequest))), w.Call(fCall), w.Drop,
@@ -136,8 +136,8 @@ func TestStreams_Take(t *testing.T) {
 	}
 }
 
-// TestStreams_afterTheCall checks that the streams of an ended call are unusable for a gate.
-func TestStreams_afterTheCall(t *testing.T) {
+// TestStreams_areUnusableAfterTheCall checks that the streams of an ended call are unusable for a gate.
+func TestStreams_areUnusableAfterTheCall(t *testing.T) {
 	var kept runtime.Streams
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(_ context.Context, _ string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 		kept = s

@@ -88,8 +88,8 @@ func same(t *testing.T, in []byte, a, b uint64) end {
 	return plain
 }
 
-// TestSame runs some hundred programs generated from seeds; FuzzSame continues from there.
-func TestSame(t *testing.T) {
+// TestRewrite_keepsTheBehaviourOfPrograms runs some hundred programs generated from seeds; FuzzSame continues from there.
+func TestRewrite_keepsTheBehaviourOfPrograms(t *testing.T) {
 	ends := make(map[string]int)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))

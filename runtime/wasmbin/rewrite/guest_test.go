@@ -120,8 +120,8 @@ func (s *streams) ask(t testing.TB, m api.Module, request string) string {
 	return s.out.String()
 }
 
-// TestGuests checks that Go plugins return the same results after rewriting, and spend the same fuel every time.
-func TestGuests(t *testing.T) {
+// TestGuests_returnTheSameAtTheSameFuel checks that Go plugins return the same results after rewriting, and spend the same fuel every time.
+func TestGuests_returnTheSameAtTheSameFuel(t *testing.T) {
 	requests := []string{
 		`{"method":"plugin/describe","params":{}}`,
 		`{"method":"tools/call","params":{"name":"test_simple_text","arguments":{}}}`,
@@ -152,8 +152,8 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// TestGuests_names checks that function names stay with their functions.
-func TestGuests_names(t *testing.T) {
+// TestGuests_keepTheirFunctionNames checks that function names stay with their functions.
+func TestGuests_keepTheirFunctionNames(t *testing.T) {
 	for _, wasm := range plugins(t) {
 		out, _, err := rewriteWasm(wasm, both)
 		if err != nil {

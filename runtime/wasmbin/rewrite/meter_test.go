@@ -19,8 +19,8 @@ func call(m api.Module, export string, n uint64) (uint64, error) {
 	return results[0], nil
 }
 
-// TestMeter_kernels checks for equal results, and for equal fuel in every run, which grows with the work.
-func TestMeter_kernels(t *testing.T) {
+// TestMeter_fuelGrowsWithTheWork checks for equal results, and for equal fuel in every run, which grows with the work.
+func TestMeter_fuelGrowsWithTheWork(t *testing.T) {
 	_, plain := kernel(t, false)
 	for _, k := range []struct {
 		name     string
@@ -49,8 +49,8 @@ func TestMeter_kernels(t *testing.T) {
 	}
 }
 
-// TestMeter_slices checks that the fuel spent does not depend on the slice.
-func TestMeter_slices(t *testing.T) {
+// TestMeter_fuelDoesNotDependOnTheSlice checks that the fuel spent does not depend on the slice.
+func TestMeter_fuelDoesNotDependOnTheSlice(t *testing.T) {
 	var spent []int64
 	for _, slice := range []int64{1, 1000, 100_000, 1 << 40} {
 		h, m := kernel(t, true)
@@ -70,8 +70,8 @@ func TestMeter_slices(t *testing.T) {
 	}
 }
 
-// TestMeter_endless checks that no code continues after the host ends it.
-func TestMeter_endless(t *testing.T) {
+// TestMeter_endsEndlessCode checks that no code continues after the host ends it.
+func TestMeter_endsEndlessCode(t *testing.T) {
 	for name, want := range map[string]error{
 		"endless": errFuel, "spin": errFuel, "fib": errFuel, "fill": errFuel, "deeper": errDepth, "indirect": errDepth,
 	} {
@@ -95,8 +95,8 @@ func TestMeter_endless(t *testing.T) {
 	}
 }
 
-// TestMeter_bulk checks that filling a mebibyte costs by its length, and that refill is called before the next one.
-func TestMeter_bulk(t *testing.T) {
+// TestMeter_bulkCostsByLength checks that filling a mebibyte costs by its length, and that refill is called before the next one.
+func TestMeter_bulkCostsByLength(t *testing.T) {
 	h, m := kernel(t, true)
 	h.refills = 10
 	if _, err := call(m, "fill", 1<<20); !errors.Is(err, errFuel) {
@@ -107,8 +107,8 @@ func TestMeter_bulk(t *testing.T) {
 	}
 }
 
-// TestMeter_depthComesBack checks that a call returns its depth on every way out.
-func TestMeter_depthComesBack(t *testing.T) {
+// TestMeter_returnsDepthOnEveryWayOut checks that a call returns its depth on every way out.
+func TestMeter_returnsDepthOnEveryWayOut(t *testing.T) {
 	_, m := kernel(t, true)
 	for range 3 {
 		if _, err := call(m, "fib", 12); err != nil {

@@ -23,8 +23,8 @@ func straight(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestMeter_pauses checks that straight code of any length stops soon after the host ends it, on every path.
-func TestMeter_pauses(t *testing.T) {
+// TestMeter_stopsStraightCode checks that straight code of any length stops soon after the host ends it, on every path.
+func TestMeter_stopsStraightCode(t *testing.T) {
 	skipped := w.Code(w.BlockVoid, w.I32Const(1), w.BrIf(0), w.Repeat(10_000, steps), w.End)
 	for name, c := range map[string]struct {
 		code []byte
@@ -59,8 +59,8 @@ func TestMeter_pauses(t *testing.T) {
 	}
 }
 
-// TestMeter_pausesCostNothing checks that the places of the pauses do not change the fuel spent.
-func TestMeter_pausesCostNothing(t *testing.T) {
+// TestMeter_pausesAreFree checks that the places of the pauses do not change the fuel spent.
+func TestMeter_pausesAreFree(t *testing.T) {
 	ctx := context.Background()
 	spend := func(n int) int64 {
 		h, err := newHost(ctx, wazero.NewRuntimeConfigInterpreter())
@@ -83,8 +83,8 @@ func TestMeter_pausesCostNothing(t *testing.T) {
 	}
 }
 
-// TestMeter_fewPauses checks that code of usual length has no pause.
-func TestMeter_fewPauses(t *testing.T) {
+// TestMeter_usualCodeHasNoPause checks that code of usual length has no pause.
+func TestMeter_usualCodeHasNoPause(t *testing.T) {
 	for n, want := range map[int]int{1000: 1, 8000: 1, 9000: 2, 80_000: 10} {
 		_, info, err := rewriteWasm(straight(w.Repeat(n, steps)), both)
 		if err != nil || info.Checks != want {

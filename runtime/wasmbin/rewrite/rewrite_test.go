@@ -34,8 +34,8 @@ func one(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestRewrite_refuses checks that indices that would refer to additions, and reserved names, are rejected.
-func TestRewrite_refuses(t *testing.T) {
+// TestRewrite_refusesReservedNamesAndIndices checks that indices that would refer to additions, and reserved names, are rejected.
+func TestRewrite_refusesReservedNamesAndIndices(t *testing.T) {
 	with := func(f func(m *w.Module)) []byte {
 		var m w.Module
 		m.Func(nil, nil, nil)
@@ -89,8 +89,8 @@ func TestRewrite_refuses(t *testing.T) {
 	}
 }
 
-// TestRewrite_info checks the contents of Info.
-func TestRewrite_info(t *testing.T) {
+// TestRewrite_describesTheModule checks the contents of Info.
+func TestRewrite_describesTheModule(t *testing.T) {
 	imported := func(desc ...byte) []byte {
 		var m w.Module
 		m.ImportRaw("a", "b", desc...)
@@ -157,8 +157,8 @@ func valid(t testing.TB, wasm []byte) error {
 	return err
 }
 
-// TestRewrite_nothing checks that without options every section is unchanged.
-func TestRewrite_nothing(t *testing.T) {
+// TestRewrite_withoutOptionsChangesNothing checks that without options every section is unchanged.
+func TestRewrite_withoutOptionsChangesNothing(t *testing.T) {
 	wasm := w.Kernels()
 	out, _, err := rewriteWasm(wasm, rewrite.Options{})
 	if err != nil || !bytes.Equal(out, wasm) {
@@ -166,8 +166,8 @@ func TestRewrite_nothing(t *testing.T) {
 	}
 }
 
-// TestRewrite_again checks that a module is not rewritten twice.
-func TestRewrite_again(t *testing.T) {
+// TestRewrite_refusesARewrittenModule checks that a module is not rewritten twice.
+func TestRewrite_refusesARewrittenModule(t *testing.T) {
 	out, _, err := rewriteWasm(w.Kernels(), both)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +194,8 @@ func state() []byte {
 		0, "\x04name\x01\x07\x02\x00\x01h\x02\x01t\x02\x06\x01\x02\x01\x00\x01l")
 }
 
-// TestRewrite_snapshot checks Info and the exports of the module.
-func TestRewrite_snapshot(t *testing.T) {
+// TestRewrite_exportsTheStateToSnapshot checks Info and the exports of the module.
+func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 	out, info, err := rewriteWasm(state(), both)
 	if err != nil {
 		t.Fatal(err)
@@ -230,9 +230,9 @@ func TestRewrite_snapshot(t *testing.T) {
 	}
 }
 
-// TestRewrite_v128 checks that the accessors carry all 128 bits, and that multiple results pass the block around a
+// TestRewrite_carriesWholeVectors checks that the accessors carry all 128 bits, and that multiple results pass the block around a
 // body.
-func TestRewrite_v128(t *testing.T) {
+func TestRewrite_carriesWholeVectors(t *testing.T) {
 	ctx := context.Background()
 	h, err := newHost(ctx, wazero.NewRuntimeConfig())
 	if err != nil {
@@ -276,8 +276,8 @@ func TestRewrite_v128(t *testing.T) {
 	}
 }
 
-// TestRewrite_memory checks that a file with nothing but events takes a few times its size.
-func TestRewrite_memory(t *testing.T) {
+// TestRewrite_boundsItsMemory checks that a file with nothing but events takes a few times its size.
+func TestRewrite_boundsItsMemory(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)
 	for range 20 {
