@@ -52,7 +52,7 @@ func TestPipe_measuresAndChecksAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.calls(payload(100), 4, time.Second); err == nil || !strings.Contains(err.Error(), "unexpected answer") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "unexpected answer")
 	}
 	_ = in.Close()
 }
@@ -79,7 +79,7 @@ func TestWeb_measuresAndChecksAnswers(t *testing.T) {
 	}
 	w.session = "another"
 	if _, err := w.calls(payload(100), 1, time.Millisecond); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "404")
 	}
 }
 

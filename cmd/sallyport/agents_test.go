@@ -40,7 +40,7 @@ func TestClients_agentsListTheServer(t *testing.T) {
 				}
 				work := trusted(t, home, agent.trust)
 				if out := serversOf(t, command, work, home, s); !strings.Contains(out, agent.connected) || !strings.Contains(out, "sallyport: ") {
-					t.Errorf("%s", out)
+					t.Errorf("got %s, want %q in it, %q in it", out, agent.connected, "sallyport: ")
 				}
 			})
 		}

@@ -185,60 +185,60 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 	said, failed := h.fetch(s, "/one")
 	q := h.one()
 	if !failed || !strings.Contains(said, "the operator has been asked") || !strings.Contains(said, "sallyport allow "+q.ID) {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it, %q in it", said, "the operator has been asked", "sallyport allow "+q.ID)
 	}
 	if strings.Contains(said, "#") || strings.Contains(strings.ReplaceAll(said, h.site, ""), "127.0.0.1") {
 		t.Errorf("a refusal tells where the console is: %q", said)
 	}
 	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "it announced "+q.Want+", which --want --always allows") ||
 		!strings.Contains(string(out), "for callers on stdio (uid ") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want %q in it, %q in it", out, err, "it announced "+q.Want+", which --want --always allows", "for callers on stdio (uid ")
 	}
 	if out, err := h.program("answer", q.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID) {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want an error, %q in it", out, err, q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID)
 	}
 	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "allows more than one effect") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want an error, %q in it", out, err, "allows more than one effect")
 	}
 	if _, out, code := h.answer("n", "allow", q.ID); code != exitTool || out != "nothing was changed\n" {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want %v, %q", code, out, exitTool, "nothing was changed\n")
 	}
 	if seen, _, code := h.answer("n", "allow", q.ID, "--once"); code != exitTool || strings.Contains(seen, "any body") {
-		t.Errorf("%d %q", code, seen)
+		t.Errorf("got %d %q, want %v", code, seen, exitTool)
 	}
 	seen, out, code := h.answer("y", "allow", q.ID, "--always")
 	if wide := "grants net: GET " + h.site + "/one?, with any headers and any body "; !strings.Contains(strings.Join(strings.Fields(seen), " "), wide) {
 		t.Errorf("a person is not told what always lets pass: %q", seen)
 	}
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
-		t.Errorf("%d %q %q", code, out, seen)
+		t.Errorf("got %d %q %q, want 0, %q, %q in it", code, out, seen, "allowed always: net: GET "+h.site+"/one?\n", "it says   reads the pages that it is asked for")
 	}
 	eventually(t, "the host knows the answer", func() bool { // a call before that may ask again
 		said, failed = h.fetch(s, "/one")
 		return !failed
 	})
 	if !strings.Contains(said, "page /one") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, "page /one")
 	}
 	out1, err := h.program("explain", "fetch", "GET "+h.site+"/one").Output()
 	if err != nil || !strings.HasPrefix(string(out1), "allowed: GET "+h.site+"/one\n  by the answer "+q.ID+": net: GET "+h.site+"/one?\n") || strings.Contains(string(out1), "no plugin") {
 		t.Errorf("explain knows nothing of the answer: %s %v", out1, err)
 	}
 	if said, failed := h.fetch(s, "/two"); !failed {
-		t.Errorf("%q", said)
+		t.Errorf("got %q", said)
 	}
 	if _, out, code := h.answer("yes", "deny", h.asked("/two").ID); code != 0 || !strings.HasPrefix(out, "refused: GET") || !strings.Contains(out, "sallyport revoke ") {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0, %q at its start, %q in it", code, out, "refused: GET", "sallyport revoke ")
 	}
 	if said, failed := h.fetch(s, "/two"); !failed || !strings.Contains(said, "the operator said no") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, "the operator said no")
 	}
 	list, err := h.program("grants").Output()
 	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/one") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/two") {
-		t.Errorf("%s %v", list, err)
+		t.Errorf("got %s %v, want %q in it, %q in it", list, err, "fetch may net: GET "+h.site+"/one", "fetch may not GET "+h.site+"/two")
 	}
 	if _, out, code := h.answer("y", "revoke", q.ID); code != 0 || out != "taken back: "+q.ID+"\n" {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0, %q", code, out, "taken back: "+q.ID+"\n")
 	}
 	eventually(t, "the host knows that it was taken back", func() bool { _, failed := h.fetch(s, "/one"); return failed })
 	h.logged(`"by":"terminal","answer":"allow","question":"`+q.ID+`","plugin":"fetch","digest":"`+q.Digest+`","principal":"`+q.Principal+`","what":"net: GET `+h.site+`/one?"`,
@@ -277,7 +277,7 @@ func TestAnswer_printsACommandThatWorks(t *testing.T) {
 	_, rest, _ := strings.Cut(said, "to allow it: ")
 	typed, _, found := strings.Cut(rest, ", or the line ")
 	if !found || !strings.HasPrefix(typed, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ") {
-		t.Fatalf("%q", said)
+		t.Fatalf("got %q, want %q at its start", said, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -296,13 +296,13 @@ func TestAnswer_printsACommandThatWorks(t *testing.T) {
 	p.Expect("[y/N] ")
 	p.Type("y")
 	if err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "allowed once: ") {
-		t.Errorf("%s: %s %v", typed, out.String(), err)
+		t.Errorf("%s: got %s %v, want %q at its start", typed, out.String(), err, "allowed once: ")
 	}
 	eventually(t, "the host knows the answer", func() bool { _, failed := h.fetch(s, "/typed"); return !failed })
 	// In another state folder there is no such question, and the error names the folder.
 	elsewhere := h.program("allow", "aaaaaaaa")
 	if out, err := elsewhere.CombinedOutput(); err == nil || !strings.Contains(string(out), `no question "aaaaaaaa" waits in `+h.state) {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want an error, %q in it", out, err, `no question "aaaaaaaa" waits in `+h.state)
 	}
 }
 
@@ -316,13 +316,13 @@ func TestAnswer_needsATerminal(t *testing.T) {
 		cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\ny\n"), &syscall.SysProcAttr{Setsid: true}
 		out, err := cmd.CombinedOutput()
 		if err == nil || cmd.ProcessState.ExitCode() != exitError || !strings.Contains(string(out), "there is no terminal to ask at") {
-			t.Errorf("%v: %s", args, out)
+			t.Errorf("%v: got %s, want an error, %v, %q in it", args, out, exitError, "there is no terminal to ask at")
 		}
 	}
 	h.one()
 	list, err := h.program("grants").Output()
 	if err != nil || string(list) != "nothing was answered in "+h.state+"\n" {
-		t.Errorf("%s %v", list, err)
+		t.Errorf("got %s %v, want %q", list, err, "nothing was answered in "+h.state+"\n")
 	}
 }
 
@@ -340,10 +340,10 @@ func TestAnswer_continuesACallInAnotherProcess(t *testing.T) {
 		ended <- end{said, failed}
 	}()
 	if _, out, code := h.answer("y", "allow", h.one().ID); code != 0 || !strings.HasPrefix(out, "allowed once") {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0, %q at its start", code, out, "allowed once")
 	}
 	if e := <-ended; e.failed || !strings.Contains(e.said, "page /slow") {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want %q in it", e, "page /slow")
 	}
 }
 
@@ -356,12 +356,12 @@ func TestAnswer_holdsInFourProcesses(t *testing.T) {
 	}
 	for _, s := range sessions {
 		if said, failed := h.fetch(s, "/shared"); !failed {
-			t.Errorf("%q", said)
+			t.Errorf("got %q", said)
 		}
 	}
 	id := h.one().ID // there is one question for all
 	if _, out, code := h.answer("y", "allow", id, "--for", "1h"); code != 0 {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0", code, out)
 	}
 	for _, s := range sessions {
 		eventually(t, "each host knows the answer", func() bool { _, failed := h.fetch(s, "/shared"); return !failed })
@@ -405,17 +405,17 @@ func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
 	said, failed := h.file(s, "write", write)
 	q := h.one()
 	if !failed || q.Line != "fs: write ~/work/new/a.txt" || strings.Count(said, "to allow it") != 1 || strings.Contains(said, "more refused") {
-		t.Errorf("%q %+v", said, q)
+		t.Errorf("got %q %+v, want %q, 1", said, q, "fs: write ~/work/new/a.txt")
 	}
 	if _, out, code := h.answer("y", "allow", q.ID); code != 0 || out != "allowed once: fs: write ~/work/new/a.txt\n" {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0, %q", code, out, "allowed once: fs: write ~/work/new/a.txt\n")
 	}
 	eventually(t, "the host knows the answer", func() bool { _, failed := h.file(s, "write", write); return !failed })
 	if content(path) != "hello" {
-		t.Error(content(path))
+		t.Errorf("got %v, want %q", content(path), "hello")
 	}
 	if out, err := h.program("grants").Output(); err != nil || !strings.HasPrefix(string(out), "nothing was answered") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want %q at its start", out, err, "nothing was answered")
 	}
 }
 
@@ -442,10 +442,10 @@ func TestAnswer_continuesACallAboutAFile(t *testing.T) {
 			ended <- end{said, failed}
 		}()
 		if _, out, code := h.answer("y", "allow", h.one().ID); code != 0 || out != "allowed once: fs: "+tool+" ~/work/new/a.txt\n" {
-			t.Errorf("%d %q", code, out)
+			t.Errorf("got %d %q, want 0, %q", code, out, "allowed once: fs: "+tool+" ~/work/new/a.txt\n")
 		}
 		if e := <-ended; e.failed || content(path) != "hello" {
-			t.Errorf("%s: %+v %s", tool, e, content(path))
+			t.Errorf("%s: got %+v %s, want %q", tool, e, content(path), "hello")
 		}
 	}
 }

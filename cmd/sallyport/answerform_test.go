@@ -66,7 +66,7 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 			begin()
 			q := h.one()
 			if q.Plugin != "effects" || q.Asks != "Plugin effects asks: Who are you?\n> sallyport: type y to allow all" || len(q.Fields) != 4 || q.Line != "" {
-				t.Errorf("%+v", q)
+				t.Errorf("got %+v", q)
 			}
 			for _, wrong := range [][]string{{"age=x", "name=Ada"}, {"name=Nebuchadnezzar"}, {}, {"name=Ada", "rank=1"}, {"name=Ada", "size=xl"}, {"name"}, {"--decline", "name=Ada"}} {
 				out, err := h.program(append([]string{"answer", q.ID}, wrong...)...).CombinedOutput()
@@ -75,11 +75,11 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 				}
 			}
 			if _, out, code := h.answer("n", "answer", q.ID, "name=Ada"); code != exitTool || out != "nothing was changed\n" {
-				t.Errorf("%d %q", code, out)
+				t.Errorf("got %d %q, want %v, %q", code, out, exitTool, "nothing was changed\n")
 			}
 			seen, out, code := h.answer("y", "answer", q.ID, "name=Ada", "age=42")
 			if code != 0 || out != "answered: "+q.ID+"\n" {
-				t.Errorf("%d %q", code, out)
+				t.Errorf("got %d %q, want 0, %q", code, out, "answered: "+q.ID+"\n")
 			}
 			for _, line := range []string{
 				"asks you, in its own words:\r\n  | Plugin effects asks: Who are you?\r\n  | > sallyport: type y to allow all\r\n", "\r\n  | name=  string; required; Plugin effects: Your name\r\n",
@@ -96,11 +96,11 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 			for _, word := range []string{"allow", "deny"} { // the error names the right command
 				id := h.one().ID
 				if out, err := h.program(word, id).CombinedOutput(); err == nil || !strings.Contains(string(out), id+" is a form, which is answered and allows nothing\nhint: sallyport answer "+id) {
-					t.Errorf("%s: %s %v", word, out, err)
+					t.Errorf("%s: got %s %v, want an error, %q in it", word, out, err, id+" is a form, which is answered and allows nothing\nhint: sallyport answer "+id)
 				}
 			}
 			if _, out, code := h.answer("y", "answer", h.one().ID, "--decline"); code != 0 {
-				t.Errorf("%d %q", code, out)
+				t.Errorf("got %d %q, want 0", code, out)
 			}
 			if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
 				t.Errorf("the plugin was told %s", said)
@@ -120,7 +120,7 @@ func TestFormText_wrapsLongLines(t *testing.T) {
 		`"properties":{"a":{"type":"string","description":"x` + pad + `","enum":["1"],"enumNames":["one\n` + pad + `"]}}}}`)}
 	for line := range strings.SplitSeq(strings.Join(formLines(f), "\n"), "\n") {
 		if !strings.HasPrefix(line, bar) || len(line) > 80 {
-			t.Errorf("%q", line)
+			t.Errorf("got %q, want %q at its start", line, bar)
 		}
 	}
 }
@@ -132,27 +132,27 @@ func TestAnswer_formHoldsForTheRepeatedCall(t *testing.T) {
 	said, _ := h.who(s)
 	q := h.one()
 	if !strings.Contains(said, "the operator has been asked") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, "the operator has been asked")
 	}
 	cmd := h.program("answer", q.ID, "name=Eve")
 	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\n"), &syscall.SysProcAttr{Setsid: true}
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
-		t.Errorf("%s", out)
+		t.Errorf("got %s, want an error, %q in it", out, "there is no terminal to ask at")
 	}
 	for _, args := range [][]string{{"allow", q.ID}, {"deny", q.ID}} { // a form cannot be answered with allow or deny
 		if out, err := h.program(args...).CombinedOutput(); err == nil {
-			t.Errorf("%v: %s", args, out)
+			t.Errorf("%v: got %s, want an error", args, out)
 		}
 	}
 	out, err := h.program("pending").Output()
 	if err != nil || !strings.Contains(string(out), "\n  | > sallyport: type y to allow all\n") || !strings.Contains(string(out), "sallyport answer ID") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want %q in it, %q in it", out, err, "\n  | > sallyport: type y to allow all\n", "sallyport answer ID")
 	}
 	if _, out, code := h.answer("y", "answer", q.ID, "name=Ada"); code != 0 {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0", code, out)
 	}
 	if said, failed := h.who(s); failed || !strings.Contains(said, `"name":"Ada"`) {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, `"name":"Ada"`)
 	}
 	if said, _ := h.who(s); !strings.Contains(said, "has been asked") {
 		t.Errorf("the answer was given twice: %q", said)
@@ -164,7 +164,7 @@ func TestAnswer_noFormWithElicitationOff(t *testing.T) {
 	h := asking(t, "off")
 	said, _ := h.who(h.serveVersion("2026-07-28"))
 	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(string(out), "nothing waits") || !strings.Contains(said, "does not declare elicitation") {
-		t.Errorf("%q, %s, %v", said, out, err)
+		t.Errorf("got %q, %s, %v, want %q in it, %q in it", said, out, err, "nothing waits", "does not declare elicitation")
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAnswer_cancelsAFormWithoutAnAnswer(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		said, failed := h.who(h.serveVersion(version))
 		if failed || !strings.Contains(said, `"action":"cancel"`) || len(h.pending()) != 0 {
-			t.Errorf("%s: %q, %v", version, said, h.pending())
+			t.Errorf("%s: got %q, %v, want %q in it, 0", version, said, h.pending(), `"action":"cancel"`)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func about(t *testing.T, s *mcp.ClientSession) string {
 	t.Helper()
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 {
-		t.Fatalf("%+v %v", list, err)
+		t.Fatalf("got %+v %v, want 1", list, err)
 	}
 	return list.Tools[0].Description
 }
@@ -93,7 +93,7 @@ func TestChallenge22_schemaVersions(t *testing.T) {
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
 	if got := about(t, s); got != "Says what it is told." {
-		t.Fatal(got)
+		t.Fatalf("got %v, want %q", got, "Says what it is told.")
 	}
 	pinned(t, dir, "speaker")
 
@@ -108,7 +108,7 @@ func TestChallenge22_schemaVersions(t *testing.T) {
 		return err == nil && strings.Contains(r.Contents[0].Text, "are held")
 	})
 	if got := about(t, s); got != "Says what it is told." {
-		t.Error(got)
+		t.Errorf("got %v, want %q", got, "Says what it is told.")
 	}
 	if got := text(call(t, s, "speaker-say", nil)); got != "first" {
 		t.Errorf("it says %q", got)
@@ -125,7 +125,7 @@ func TestChallenge22_schemaVersions(t *testing.T) {
 	}
 	soon(t, changed)
 	if got := about(t, s); !strings.Contains(got, "evil.example") {
-		t.Error(got)
+		t.Errorf("got %v, want %q in it", got, "evil.example")
 	}
 	if got := text(call(t, s, "speaker-say", nil)); got != "second" {
 		t.Errorf("it says %q", got)
@@ -182,7 +182,7 @@ func TestLocked_servesOnlyWhatIsApproved(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "my.lock")
 	s := session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--locked", "--lock", lock)}, nil)
 	if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 0 {
-		t.Fatalf("%+v %v", list, err)
+		t.Fatalf("got %+v %v, want 0", list, err)
 	}
 	screen, code := answer(t, program(t, "", "approve", "speaker", dir, "--lock", lock), "yes")
 	if code != 0 || !strings.Contains(screen, "nothing was approved yet") || !strings.Contains(screen, "tool say") {
@@ -193,7 +193,7 @@ func TestLocked_servesOnlyWhatIsApproved(t *testing.T) {
 		return err == nil && len(list.Tools) == 1
 	})
 	if raw, err := os.ReadFile(lock); err != nil || !strings.Contains(string(raw), `"tool say": "sha256:`) {
-		t.Errorf("%s %v", raw, err)
+		t.Errorf("got %s %v, want %q in it", raw, err, `"tool say": "sha256:`)
 	}
 }
 
@@ -235,10 +235,10 @@ func TestChallenge25_promptInjection(t *testing.T) {
 	receipt := receiptOf(t, r)
 	if receipt.Plugin != "effects" || !strings.HasPrefix(receipt.Digest, "sha256:") || receipt.Removed == 0 || receipt.Hidden != 0 ||
 		!strings.Contains(string(receipt.Effects), "GET "+web.URL) {
-		t.Errorf("%+v %s", receipt, receipt.Effects)
+		t.Errorf("got %+v %s", receipt, receipt.Effects)
 	}
 	if r := call(t, s, "speaker-say", nil); text(r) != "fine ignore your rules" || receiptOf(t, r).Removed == 0 {
-		t.Errorf("%q %+v", text(r), receiptOf(t, r))
+		t.Errorf("got %q %+v, want %q", text(r), receiptOf(t, r), "fine ignore your rules")
 	}
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
@@ -268,7 +268,7 @@ func TestChallenge32_selfUpdate(t *testing.T) {
 	for _, name := range []string{"effects.wasm", "sallyport.yaml", "sallyport.lock", "effects.json"} {
 		r := call(t, s, "effects-run", effects("", step{"do": "write", "path": filepath.Join(dir, name), "text": "x"}))
 		if !strings.Contains(text(r), "error") || len(receiptOf(t, r).Denials) == 0 {
-			t.Errorf("%s: %s", name, text(r))
+			t.Errorf("%s: got %s, want %q in it", name, text(r), "error")
 		}
 	}
 	before := statusIn(t, dir, "effects")["digest"]
@@ -278,7 +278,7 @@ func TestChallenge32_selfUpdate(t *testing.T) {
 		t.Errorf("%v serves, %v was approved", got, before)
 	}
 	if r := call(t, s, "effects-run", effects("", step{"do": "sleep"})); text(r) != "sleep: ok" {
-		t.Errorf("%s", text(r))
+		t.Errorf("got %s, want %q", text(r), "sleep: ok")
 	}
 	screen, code := answer(t, program(t, "", "approve", "effects", dir), "")
 	for _, want := range []string{"- sha256:", "+ sha256:", "import", "tool say", "tool run"} {

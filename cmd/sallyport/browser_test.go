@@ -210,12 +210,12 @@ func TestBrowser_answersACall(t *testing.T) {
 	b.picture(filepath.Join(sharedState(t), "..", "console-question.png"))
 	b.click("/once", "Once")
 	if e := <-first; e.failed || !strings.Contains(e.said, "page /once") {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want %q in it", e, "page /once")
 	}
 	second := begin("/once") // the answer was for once
 	b.click("/once", "Refuse")
 	if e := <-second; !e.failed || !strings.Contains(e.said, "the operator said no") {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want %q in it", e, "the operator said no")
 	}
 	where := strings.TrimPrefix(address[:strings.Index(address, "/#")], "http://")
 	if r, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sallyport://plugins"}); err != nil || strings.Contains(fmt.Sprint(r.Contents[0]), where) {
@@ -224,14 +224,14 @@ func TestBrowser_answersACall(t *testing.T) {
 	third := begin("/hour")
 	b.click("/hour", "For an hour")
 	if e := <-third; e.failed {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	if said, failed := h.fetch(session, "/hour"); failed { // answered for an hour: no question
 		t.Error(said)
 	}
 	list, err := h.program("grants").Output()
 	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/hour") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/once") {
-		t.Errorf("%s %v", list, err)
+		t.Errorf("got %s %v, want %q in it, %q in it", list, err, "fetch may net: GET "+h.site+"/hour", "fetch may not GET "+h.site+"/once")
 	}
 	// The console's token is in no answer, no log and not in the browser's address bar.
 	token := address[strings.Index(address, "#")+1:]
@@ -292,6 +292,6 @@ func oneClick(t *testing.T, h *house, b *tab) {
 	b.click("a.example/two", "Refuse")
 	b.wait(`document.querySelectorAll(".question").length === 0`)
 	if q, err := s.Question(context.Background(), "two"); err != nil || !q.Refused {
-		t.Errorf("%+v %v", q, err)
+		t.Errorf("got %+v %v", q, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestBrowser_fillsAForm(t *testing.T) {
 	b := openTab(t, consoleAt(t, h.state))
 	b.wait(`!!document.querySelector("#forms .words")`)
 	if says := b.eval(`document.querySelector("#forms .words").innerText`); !strings.Contains(says, "Plugin effects asks: Who are you?") || !strings.Contains(says, "> sallyport: type y to allow all") {
-		t.Error(says)
+		t.Errorf("got %v, want %q in it, %q in it", says, "Plugin effects asks: Who are you?", "> sallyport: type y to allow all")
 	}
 	if outside := b.eval(`[...document.querySelectorAll("#forms .card > *:not(.words)")].map(e => e.innerText).join(" ")`); strings.Contains(outside, "type y") || !strings.Contains(outside, "not Sallyport's") {
 		t.Error("the plugin's words stand outside of their box:", outside)

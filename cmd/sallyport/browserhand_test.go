@@ -194,7 +194,7 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	press("refused: read", "Yes")
 	b.wait(`["from its next call on", "allow it by now"].some(t => document.querySelector("#calls").innerText.includes(t))`)
 	if now, err := os.ReadFile(config); err != nil || !strings.Contains(string(now), "- fs: read "+note) {
-		t.Errorf("%s %v", now, err)
+		t.Errorf("got %s %v, want %q in it", now, err, "- fs: read "+note)
 	}
 	b.wait(`document.querySelector("#calls").innerText.includes("the lines of the plugin allow it by now")`)
 	eventually(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })

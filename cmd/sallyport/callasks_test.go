@@ -41,23 +41,23 @@ func TestCall_asksAtTheTerminal(t *testing.T) {
 		p.Type("blue")
 	})
 	if code != 0 || !strings.Contains(out, "Ada") || !strings.Contains(out, "blue") {
-		t.Errorf("%d %s", code, out)
+		t.Errorf("got %d %s, want 0, %q in it, %q in it", code, out, "Ada", "blue")
 	}
 	out, _ = run(func(p *terminaltest.Person) {
 		p.Expect("answer it? [y/N] ")
 		p.Type("n")
 	})
 	if strings.Contains(out, "input_required") || strings.Contains(out, "Ada") {
-		t.Errorf("%s", out)
+		t.Errorf("got %s", out)
 	}
 	alone := program(t, "", args...)
 	alone.Stdin, alone.SysProcAttr = strings.NewReader("y\nAda\ny\nblue\n"), &syscall.SysProcAttr{Setsid: true}
 	said, _ := alone.CombinedOutput()
 	if strings.Contains(string(said), "Ada") || !strings.Contains(string(said), "sallyport: the tool asks you something: there is no terminal to ask at\nhint: ") {
-		t.Errorf("%s", said)
+		t.Errorf("got %s, want %q in it", said, "sallyport: the tool asks you something: there is no terminal to ask at\nhint: ")
 	}
 	if code := alone.ProcessState.ExitCode(); code != exitError {
-		t.Error(code)
+		t.Errorf("got %v, want %v", code, exitError)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestCall_exitCodeTellsWhoseErrorItIs(t *testing.T) {
 		cmd := program(t, "", "call", bundled(t, "conformance"), tool)
 		said, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != want.code || !strings.Contains(string(said), want.said) {
-			t.Errorf("%s: %d %s", tool, code, said)
+			t.Errorf("%s: got %d %s, want %v, %q in it", tool, code, said, want.code, want.said)
 		}
 	}
 }

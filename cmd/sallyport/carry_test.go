@@ -46,7 +46,7 @@ func TestApprove_carriesAnswers(t *testing.T) {
 		p.Type("y")
 		p.Expect("are they to hold for the new bytes too? [y/N] ")
 		if seen := p.Seen(); !strings.Contains(seen, "1 answer for the bytes before:") || !strings.Contains(seen, "fetch may net: GET ") {
-			t.Errorf("%q", seen)
+			t.Errorf("got %q, want %q in it, %q in it", seen, "1 answer for the bytes before:", "fetch may net: GET ")
 		}
 		said, typed := "they hold for the new bytes", "y"
 		if !carry {
@@ -54,7 +54,7 @@ func TestApprove_carriesAnswers(t *testing.T) {
 		}
 		p.Type(typed)
 		if err := p.Wait(); err != nil || !strings.Contains(out.String(), said) {
-			t.Fatalf("%v, %s", err, out.String())
+			t.Fatalf("got %v, %s, want %q in it", err, out.String(), said)
 		}
 		for _, q := range h.pending() {
 			if q.ID == old.ID {
@@ -68,7 +68,7 @@ func TestApprove_carriesAnswers(t *testing.T) {
 		}
 		list, err := h.program("grants").Output()
 		if err != nil || strings.Contains(string(list), old.Digest) {
-			t.Errorf("%s, %v", list, err)
+			t.Errorf("got %s, %v", list, err)
 		}
 		if carry {
 			h.logged(`"answer":"carry"`)
@@ -85,7 +85,7 @@ func (h *house) digest() string {
 	}
 	var all []struct{ Digest string }
 	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
-		h.t.Fatalf("%s: %v", out, err)
+		h.t.Fatalf("got %s: %v", out, err)
 	}
 	return all[0].Digest
 }
@@ -111,7 +111,7 @@ func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 			return code == http.StatusOK && json.Unmarshal([]byte(text), &shown) == nil
 		})
 		if len(shown.Answers) != 1 || !strings.HasPrefix(shown.Answers[0], "fetch may net: GET ") || !strings.Contains(shown.Answers[0], ", always, for callers on stdio") {
-			t.Errorf("%q", shown.Answers)
+			t.Errorf("got %q, want 1, %q at its start, %q in it", shown.Answers, "fetch may net: GET ", ", always, for callers on stdio")
 		}
 		order["do"], order["seen"] = "approve", shown.Seen
 		if code, text := atConsole(t, address, "POST", "/order", order); code != http.StatusOK {
@@ -123,7 +123,7 @@ func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 			t.Errorf("carried %v: %s", carry, answer)
 		}
 		if list, err := h.program("grants").Output(); err != nil || strings.Contains(string(list), before) {
-			t.Errorf("%s, %v", list, err)
+			t.Errorf("got %s, %v", list, err)
 		}
 		if carry {
 			h.logged(`"by":"console","answer":"carry"`)

@@ -67,7 +67,7 @@ func TestChallenge13_atomicity(t *testing.T) {
 		t.Errorf("the host has %s", got)
 	}
 	if got := receiptOf(t, r); got.Landed == 0 || got.Outcome != "ok" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %q", got, "ok")
 	}
 }
 

@@ -48,7 +48,7 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			s := written(t, transport, allBundled(t))
 			if got := inspected(t, s, "auto", "--method", "tools/list"); got != bundledTools {
-				t.Error(got)
+				t.Errorf("got %v, want %v", got, bundledTools)
 			}
 		})
 	}
@@ -285,7 +285,7 @@ func shown(t *testing.T, out, errs string, code int) string {
 	}
 	for _, text := range []string{out, errs} {
 		if err := json.Unmarshal([]byte(text), &o); text != "" && err != nil {
-			t.Fatalf("%v: %s", err, text)
+			t.Fatalf("got %v: %s", err, text)
 		}
 	}
 	if (code == 0) != (o.Error.Code == "") {

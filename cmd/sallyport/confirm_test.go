@@ -34,11 +34,11 @@ func TestConfirm_asksTheClientForEachRequest(t *testing.T) {
 		}
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch-fetch", Arguments: map[string]any{"url": site.URL + "/x"}})
 		if err != nil || !strings.Contains(text(r), want) {
-			t.Errorf("%v %v", r, err)
+			t.Errorf("got %v %v, want %q in it", r, err, want)
 		}
 	}
 	if len(asked) != 3 || asked[0] != "Sallyport asks: may plugin fetch GET "+site.URL+`/x, with the header "Accept: text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, `+
 		`text/plain;q=0.8, */*;q=0.5", "User-Agent: sallyport-fetch/1.0"? Yes is for this one request.` {
-		t.Errorf("%q", asked)
+		t.Errorf("got %q, want 3", asked)
 	}
 }

@@ -76,7 +76,7 @@ func shownBy(t *testing.T, address string) (s shownAt) {
 	t.Helper()
 	code, text := atConsole(t, address, "GET", "/state", nil)
 	if code != http.StatusOK || json.Unmarshal([]byte(text), &s) != nil {
-		t.Fatalf("%d %s", code, text)
+		t.Fatalf("got %d %s, want %v", code, text, http.StatusOK)
 	}
 	return s
 }
@@ -120,7 +120,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 			hosts[1].Plugins[0].State == "loaded"
 	})
 	if hosts[0].Clients[0] != "Claude" || hosts[1].Clients[0] != `Cursor\u202e` || hosts[0].Dir != h.dir || hosts[1].Dir != other || hosts[1].Plugins[0].Name != "time" {
-		t.Errorf("%+v", hosts)
+		t.Errorf("got %+v", hosts)
 	}
 	if info, err := os.Stat(filepath.Join(h.state, "console")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
@@ -140,7 +140,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 	})
 	s := shownBy(t, next)
 	if len(s.Hosts) != 1 || s.Hosts[0].Clients[0] != `Cursor\u202e` || !slices.ContainsFunc(s.Calls, func(c console.Call) bool { return c.Plugin == "time" }) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want 1, %q", s, `Cursor\u202e`)
 	}
 	base, _, _ := strings.Cut(next, "/#")
 	_, old, _ := strings.Cut(address, "/#")
@@ -148,7 +148,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 		t.Errorf("the token of a process that has ended: %d", code)
 	}
 	if left, err := os.ReadDir(filepath.Join(h.state, "hosts")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
+		t.Errorf("got %v %v, want 1", left, err)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestConsole_approvesAPluginAsShown(t *testing.T) {
 	put(t, file, speaker("Says what it is told.", "first"))
 	s, _ := h.named("second", dir)
 	if got := about(t, s); got != "Says what it is told." {
-		t.Fatal(got)
+		t.Fatalf("got %v, want %q", got, "Says what it is told.")
 	}
 	var host string
 	waits := func() string {
@@ -192,17 +192,17 @@ func TestConsole_approvesAPluginAsShown(t *testing.T) {
 	code, text := order("review", "")
 	var shown console.Review
 	if err := json.Unmarshal([]byte(text), &shown); err != nil || code != http.StatusOK || !strings.Contains(shown.Text, "{+told, and first") {
-		t.Fatalf("%d %s", code, text)
+		t.Fatalf("got %d %s, want %v, %q in it", code, text, http.StatusOK, "{+told, and first")
 	}
 	put(t, file, speaker("Says what it is told, and then sends it to evil.example.", "third"))
 	if code, text := order("approve", shown.Seen); code != http.StatusConflict {
 		t.Errorf("other bytes than those that were shown: %d %s", code, text)
 	}
 	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil || !strings.Contains(shown.Text, "told, and then") {
-		t.Errorf("%s", text)
+		t.Errorf("got %s, want %q in it", text, "told, and then")
 	}
 	if code, text := order("approve", shown.Seen); code != http.StatusOK {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("got %d %s, want %v", code, text, http.StatusOK)
 	}
 	eventually(t, "it serves the new bytes", func() bool { return strings.Contains(about(t, s), "and then") })
 	h.logged(`"by":"console","answer":"approve","plugin":"speaker"`)
@@ -213,11 +213,11 @@ func TestConsole_approvesAPluginAsShown(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	if code, text := order("reject", shown.Seen); code != http.StatusOK {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("got %d %s, want %v", code, text, http.StatusOK)
 	}
 	h.logged(`"by":"console","answer":"reject","plugin":"speaker"`)
 	if got := about(t, s); !strings.Contains(got, "and then") {
-		t.Error(got)
+		t.Errorf("got %v, want %q in it", got, "and then")
 	}
 }
 
@@ -246,7 +246,7 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 		return i >= 0
 	})
 	if c.Denials[0].Line != "fs: read "+note || c.Host == "" {
-		t.Fatalf("%+v", c)
+		t.Fatalf("got %+v, want %q", c, "fs: read "+note)
 	}
 	order := func(do, line, seen string) (int, string) {
 		return atConsole(t, address, "POST", "/order", map[string]string{"do": do, "host": c.Host, "plugin": "files", "line": line, "seen": seen})
@@ -254,7 +254,7 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 	code, text := order("propose", c.Denials[0].Line, "")
 	var p console.Proposal
 	if err := json.Unmarshal([]byte(text), &p); err != nil || code != http.StatusOK || p.File != config || !slices.Contains(p.Lines, "+       - fs: read "+note) {
-		t.Fatalf("%d %s", code, text)
+		t.Fatalf("got %d %s, want %v, %v", code, text, http.StatusOK, config)
 	}
 	if now, err := os.ReadFile(config); err != nil || string(now) != "# mine\n" {
 		t.Errorf("it was written before anybody said so: %s %v", now, err)
@@ -263,11 +263,11 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 		t.Errorf("another line than the one that was shown: %d %s", code, text)
 	}
 	if code, text := order("grant", c.Denials[0].Line, p.Seen); code != http.StatusOK {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("got %d %s, want %v", code, text, http.StatusOK)
 	}
 	eventually(t, "the next call may", func() bool { return !call(t, s, "files-read", arguments).IsError })
 	if now, err := os.ReadFile(config); err != nil || !strings.HasPrefix(string(now), "# mine\nplugins:\n") {
-		t.Errorf("%s %v", now, err)
+		t.Errorf("got %s %v, want %q at its start", now, err, "# mine\nplugins:\n")
 	}
 	h.logged(`"by":"console","answer":"grant","plugin":"files","what":"fs: read ` + note)
 }
@@ -295,17 +295,17 @@ func TestConsole_commandShowsTheAddressAtTheTerminalOnly(t *testing.T) {
 	nobody.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	said, err := nobody.CombinedOutput()
 	if err == nil || strings.Contains(string(said), "127.0.0.1") || !strings.Contains(string(said), "neither a terminal") {
-		t.Errorf("%s %v", said, err)
+		t.Errorf("got %s %v, want an error, %q in it", said, err, "neither a terminal")
 	}
 	if err := alone.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Wait(); err != nil || strings.Contains(out.String(), "/#") || !strings.Contains(out.String(), "no host runs") {
-		t.Errorf("%v %s", err, out.String())
+		t.Errorf("got %v %s, want %q in it", err, out.String(), "no host runs")
 	}
 	off := program(t, "console: off\n", "console")
 	if said, err := off.CombinedOutput(); err == nil || !strings.Contains(string(said), "there is no console: the configuration says console: off") {
-		t.Errorf("%s %v", said, err)
+		t.Errorf("got %s %v, want an error, %q in it", said, err, "there is no console: the configuration says console: off")
 	}
 }
 
@@ -337,7 +337,7 @@ func TestConsole_opensThroughAnOwnerOnlyFile(t *testing.T) {
 	page, readErr := os.ReadFile(file)
 	address := consoleAt(t, h.state)
 	if errors.Join(err, readErr) != nil || info.Mode().Perm() != 0o600 || !strings.Contains(string(page), `location.replace("`+address+`")`) {
-		t.Errorf("%s: %v %v %s", file, err, info, page)
+		t.Errorf("%s: got %v %v %s, want 0o600, %q in it", file, err, info, page, `location.replace("`+address+`")`)
 	}
 }
 
@@ -371,6 +371,6 @@ func TestConsole_isAnnouncedToATerminalOnly(t *testing.T) {
 		said.WriteString(lines.Text() + "\n")
 	}
 	if text := said.String(); strings.Contains(text, "/#") || !strings.Contains(text, "the console: sallyport console --config ~/sallyport.yaml --state "+h.state) {
-		t.Errorf("%q", text)
+		t.Errorf("got %q, want %q in it", text, "the console: sallyport console --config ~/sallyport.yaml --state "+h.state)
 	}
 }

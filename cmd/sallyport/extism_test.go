@@ -40,25 +40,25 @@ func TestExtism_unmodifiedPluginsServeTheSDK(t *testing.T) {
 	}
 	r := call(t, s, "notes-find", map[string]any{"text": "ff"})
 	if got := text(r); got != "coffee" || len(r.StructuredContent.(map[string]any)["found"].([]any)) != 1 {
-		t.Errorf("%s %v", got, r.StructuredContent)
+		t.Errorf("got %s %v, want %q, 1", got, r.StructuredContent, "coffee")
 	}
 	if r := call(t, s, "notes-find", map[string]any{"text": ""}); !r.IsError || text(r) != "an empty text is everywhere" {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want %q", r, "an empty text is everywhere")
 	}
 	p, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "notes-describe", Arguments: map[string]string{"note": "tea"}})
 	if err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "What is tea?" {
-		t.Errorf("%+v %v", p, err)
+		t.Errorf("got %+v %v, want %q", p, err, "What is tea?")
 	}
 	for uri, want := range map[string]string{"notes://all": "milk\ntea\ncoffee", "notes://note/tea": "the note tea"} {
 		r, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 		if err != nil || r.Contents[0].Text != want {
-			t.Errorf("%s: %+v %v", uri, r, err)
+			t.Errorf("%s: got %+v %v, want %v", uri, r, err, want)
 		}
 	}
 	for _, ref := range []*mcp.CompleteReference{{Type: "ref/prompt", Name: "notes-describe"}, {Type: "ref/resource", URI: "notes://note/{name}"}} {
 		c, err := s.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: "note", Value: "t"}})
 		if err != nil || len(c.Completion.Values) != 1 || c.Completion.Values[0] != "tea" {
-			t.Errorf("%s: %+v %v", ref.Type, c, err)
+			t.Errorf("%s: got %+v %v, want 1, %q", ref.Type, c, err, "tea")
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestCommands_refuseSpecialFiles(t *testing.T) {
 			{"client-config", "claude-code", "--write", "--file", file},
 		} {
 			if out := outputOfError(t, program(t, "", args...)); !strings.Contains(out, "regular file") {
-				t.Errorf("%v: %s", args[0], out)
+				t.Errorf("%v: got %s, want %q in it", args[0], out, "regular file")
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestPack_changesTheTargetOfALink(t *testing.T) {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
 	if out, _ := program(t, "", "inspect", filepath.Join(dir, "misbehave.wasm")).Output(); !strings.Contains(string(out), ", packed") {
-		t.Errorf("%s", out)
+		t.Errorf("got %s, want %q in it", out, ", packed")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestStateFolder_refusesOneThatOthersCanWrite(t *testing.T) {
 		cmd := program(t, "", args...)
 		cmd.Args = append(cmd.Args, "--state", state)
 		if out := outputOfError(t, cmd); !strings.Contains(out, "others can write to it (mode 0777)") {
-			t.Errorf("%v: %s", args[0], out)
+			t.Errorf("%v: got %s, want %q in it", args[0], out, "others can write to it (mode 0777)")
 		}
 	}
 	if text, _ := os.ReadFile(victim); string(text) != "mine" {

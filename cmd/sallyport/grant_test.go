@@ -22,7 +22,7 @@ func commandOf(t *testing.T, said string) string {
 	_, rest, found := strings.Cut(said, "to allow it: ")
 	line, _, _ := strings.Cut(rest, "\n")
 	if !found {
-		t.Fatalf("%q", said)
+		t.Fatalf("got %q", said)
 	}
 	return line
 }
@@ -75,7 +75,7 @@ func TestGrant_printedCommandAddsTheLine(t *testing.T) {
 	said, failed := read()
 	line := commandOf(t, said)
 	if !failed || !strings.HasPrefix(line, "sallyport grant files 'fs: read ") || !strings.Contains(line, " --config ~/sallyport.yaml") {
-		t.Fatalf("%q", said)
+		t.Fatalf("got %q, want %q at its start, %q in it", said, "sallyport grant files 'fs: read ", " --config ~/sallyport.yaml")
 	}
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -90,14 +90,14 @@ func TestGrant_printedCommandAddsTheLine(t *testing.T) {
 	}
 	now, err := os.ReadFile(file)
 	if err != nil || !strings.HasPrefix(string(now), string(before)) || !strings.Contains(string(now), "\n  files:\n    grants:\n      - ") {
-		t.Errorf("%s %v", now, err)
+		t.Errorf("got %s %v, want %q at its start, %q in it", now, err, string(before), "\n  files:\n    grants:\n      - ")
 	}
 	eventually(t, "the grant is in force", func() bool {
 		said, failed = read()
 		return !failed
 	})
 	if !strings.Contains(said, "remember") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, "remember")
 	}
 	if _, out, err = typed(t, line, home, ""); err == nil || !strings.Contains(out, "allow it already") {
 		t.Errorf("twice: %v %q", err, out)
@@ -111,11 +111,11 @@ func TestGrant_needsATerminal(t *testing.T) {
 	cmd := h.program("grant", "files", "fs: read ~/a")
 	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\n"), &syscall.SysProcAttr{Setsid: true}
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v, want an error, %q in it", out, err, "there is no terminal to ask at")
 	}
 	file := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
 	if text, err := os.ReadFile(file); err != nil || string(text) != "# mine\n" {
-		t.Errorf("%s %v", text, err)
+		t.Errorf("got %s %v, want %q", text, err, "# mine\n")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 	flag, _, _ := strings.Cut(rest, `"`)
 	flag = strings.ReplaceAll(flag, `\\`, `\`)
 	if err == nil || !found || !strings.HasPrefix(flag, "--grant 'fs: read ") || strings.Count(string(out), "refused: plugin") != 1 {
-		t.Fatalf("%s %v", out, err)
+		t.Fatalf("got %s %v, want an error, %q at its start, 1", out, err, "--grant 'fs: read ")
 	}
 	cmd := exec.Command("sh", "-c", `exec "$0" "$@" `+flag, "x")
 	full := program(t, "", "call", files, "read", arguments)
@@ -140,7 +140,7 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 	cmd.Args[3] = full.Path
 	cmd.Env = full.Env
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "remember") {
-		t.Errorf("%s: %s %v", flag, out, err)
+		t.Errorf("%s: got %s %v, want %q in it", flag, out, err, "remember")
 	}
 }
 
@@ -150,12 +150,12 @@ func TestGrant_notesAnUnknownPlugin(t *testing.T) {
 	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
 	gone := &house{t: t, dir: dir, state: h.state, config: "dir: " + dir + "/gone\n"}
 	if seen, _, _ := gone.answer("n", "grant", "nosuch", "fs: read ~/a"); !strings.Contains(seen, "the configuration has no plugin nosuch, and no plugin folder") {
-		t.Errorf("%q", seen)
+		t.Errorf("got %q, want %q in it", seen, "the configuration has no plugin nosuch, and no plugin folder")
 	}
 	for name, strange := range map[string]bool{"files": false, "flies": true} {
 		seen, _, _ := h.answer("n", "grant", name, "fs: read ~/a")
 		if got := strings.Contains(seen, "there is no plugin flies in"); got != strange {
-			t.Errorf("%s: %q", name, seen)
+			t.Errorf("%s: got %q, want %v", name, seen, strange)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestHostile_filesStayInTheirGrants(t *testing.T) {
 	}
 	for file, want := range map[string]string{"secret.txt": "secret", "open/hello.txt": "hello", "out/up": "x"} {
 		if b, err := os.ReadFile(filepath.Join(root, file)); string(b) != want {
-			t.Errorf("%s: %q, %v", file, b, err)
+			t.Errorf("%s: got %q, %v, want %v", file, b, err, want)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestHostile_racesReachNoOtherFile(t *testing.T) {
 	for _, file := range []string{"file", "dir/file"} {
 		got := outcome(t, s, "race", map[string]any{"text": filepath.Join(open, file), "n": 1000})
 		if strings.Contains(got, "secret") || !strings.Contains(got, "fine") {
-			t.Errorf("%s: %s", file, got)
+			t.Errorf("%s: got %s, want %q in it", file, got, "fine")
 		}
 	}
 }
@@ -412,7 +412,7 @@ func TestHostile_brokenMessagesAreErrors(t *testing.T) {
 	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}}}")
 	for tool, want := range map[string]string{"again": "deadline", "stack": "trap"} {
 		if got := outcome(t, s, tool, nil); got != want {
-			t.Errorf("%s: %s", tool, got)
+			t.Errorf("%s: got %s, want %v", tool, got, want)
 		}
 	}
 }
@@ -497,7 +497,7 @@ func TestHostile_manifestsAreChecked(t *testing.T) {
 	}
 	s := connect(t, "", dir)
 	if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "still here"})); got != "still here" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "still here")
 	}
 	var got []string
 	for tool, err := range s.Tools(t.Context(), nil) {

@@ -147,7 +147,7 @@ func (a attacked) sessions(t *testing.T) {
 		}
 		io.Copy(io.Discard, r.Body)
 		if r.Body.Close(); r.StatusCode != 200 {
-			t.Fatalf("%s", r.Status)
+			t.Fatalf("got %s, want 200", r.Status)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestGreet_adviceIsAWorkingCommand(t *testing.T) {
 		}
 		greet(stdio{err: &out}, s, test.url, &auth.Tokens{})
 		if !strings.Contains(out.String(), test.want) {
-			t.Errorf("%s: %s", test.addr, out.String())
+			t.Errorf("%s: got %s, want %q in it", test.addr, out.String(), test.want)
 		}
 	}
 }

@@ -57,13 +57,13 @@ func TestIdentity_bytesThatWereCalledStayPinned(t *testing.T) {
 			}
 			var all []struct{ Name, Digest, State, Waits, Error string }
 			if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 || all[0].Name != "effects" {
-				t.Fatalf("%s: %v", out, err)
+				t.Fatalf("got %s: %v, want %q", out, err, "effects")
 			}
 			s, old := all[0], fileid.Digest(before)
 			held := s.State == "loaded" && s.Digest == old && s.Waits != "" && strings.Contains(s.Error, "and the approved ones (")
 			anew := s.State == "loaded" && s.Digest != old && s.Waits == "" && s.Error == ""
 			if !held && (!anew || test.calls || test.closes) {
-				t.Errorf("%+v", s)
+				t.Errorf("got %+v", s)
 			}
 		})
 	}
@@ -96,12 +96,12 @@ func TestApprove_printsACommandThatWorks(t *testing.T) {
 	}
 	var all []struct{ Error string }
 	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
-		t.Fatalf("%s: %v", out, err)
+		t.Fatalf("got %s: %v", out, err)
 	}
 	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own sentence
 	typed, _, found := strings.Cut(rest, " shows the difference")
 	if !found {
-		t.Fatalf("%s", out)
+		t.Fatalf("got %s", out)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -115,11 +115,11 @@ func TestApprove_printsACommandThatWorks(t *testing.T) {
 	cmd := exec.Command("sh", "-c", typed)
 	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + bin + ":" + os.Getenv("PATH"), home}
 	if seen, code := answer(t, cmd, "y\n"); code != 0 {
-		t.Fatalf("%s: %s", typed, seen)
+		t.Fatalf("%s: got %s, want 0", typed, seen)
 	}
 	list = program(t, "", "list", dir)
 	ownState(list, state)
 	if out, err := list.CombinedOutput(); err != nil || strings.Contains(string(out), "held") {
-		t.Errorf("%s %v", out, err)
+		t.Errorf("got %s %v", out, err)
 	}
 }

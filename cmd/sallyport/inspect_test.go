@@ -27,7 +27,7 @@ func offering(t *testing.T, manifest string) string {
 func TestInspect_printsPublicNames(t *testing.T) {
 	out, err := program(t, "", "inspect", offering(t, `{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"a b/ü","inputSchema":{"type":"object"}}]}`)).Output()
 	if err != nil || !strings.Contains(string(out), "\ntools\n  good\n  a b/ü, published as offering-a_b__\n") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("got %v: %s, want %q in it", err, out, "\ntools\n  good\n  a b/ü, published as offering-a_b__\n")
 	}
 }
 
@@ -43,14 +43,14 @@ func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
 		raw, err := program(t, "", args...).Output()
 		out := strings.Join(strings.Fields(string(raw)), " ")
 		if err != nil || !strings.Contains(out, `the front has the unknown key "descripton"; did you mean description?`) || !strings.Contains(out, `the argument "file" has the unknown key "requird"; did you mean required?`) {
-			t.Errorf("%v: %v: %s", args, err, raw)
+			t.Errorf("%v: got %v: %s", args, err, raw)
 		}
 		if args[0] == "inspect" && (!strings.Contains(out, "text without code, ") || !strings.Contains(out, "prompts review ") || strings.Contains(out, "imports")) {
-			t.Errorf("%s", raw)
+			t.Errorf("got %s", raw)
 		}
 	}
 	if out, err := program(t, "", "pack", file).CombinedOutput(); err == nil || !strings.Contains(string(out), "needs no packing") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("got %v: %s, want an error, %q in it", err, out, "needs no packing")
 	}
 }
 
@@ -81,7 +81,7 @@ func TestInspect_namesOmittedEntries(t *testing.T) {
 		"else": "hint: sallyport inspect " + file + " lists the tools",
 	} {
 		if said, err := program(t, "", "call", file, tool).CombinedOutput(); err == nil || !strings.Contains(strings.Join(strings.Fields(string(said)), " "), want) {
-			t.Errorf("%s: %s", tool, said)
+			t.Errorf("%s: got %s, want an error, %q in it", tool, said, want)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestBrokenConfiguration_stopsOnlyCommandsThatNeedIt(t *testing.T) {
 			t.Errorf("%q does not say what is broken: %s", test.args, raw)
 		}
 		if test.want != "" && (!warned || !strings.Contains(out, test.want)) || slices.Contains([]string{"serve", "list", "approve", "grant"}, test.args[0]) && (err == nil || warned) {
-			t.Errorf("%q: %v: %s", test.args, err, raw)
+			t.Errorf("%q: got %v: %s", test.args, err, raw)
 		}
 	}
 }

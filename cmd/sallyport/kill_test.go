@@ -45,7 +45,7 @@ func TestKill_leavesNoPartialFiles(t *testing.T) {
 	}
 	report, err := audit.Verify(filepath.Join(state, "audit"))
 	if err != nil || len(report.Problems) > 0 || report.Lines == 0 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("got %+v, %v", report, err)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestLearn_saysThatNothingIsRecorded(t *testing.T) {
 		ownState(cmd, state)
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("%v: %s", err, out)
+			t.Errorf("got %v: %s, want an error, %q in it", err, out, want)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestLearn_printsOneLineForAListArgument(t *testing.T) {
 		return strings.Contains(learnt, "grants:")
 	})
 	if !strings.Contains(learnt, "- fs: write "+notes+"/{args.steps.*.path:path}\n") {
-		t.Errorf("%s", learnt)
+		t.Errorf("got %s, want %q in it", learnt, "- fs: write "+notes+"/{args.steps.*.path:path}\n")
 	}
 	if n := strings.Count(learnt, "  - "); n != 1 {
 		t.Errorf("%d lines:\n%s", n, learnt)

@@ -20,7 +20,7 @@ func TestServe_failsEarlyWhereTheAddressIsTaken(t *testing.T) {
 	dir, state := folder(t, guest(t, "misbehave")), filepath.Join(t.TempDir(), "state")
 	out := outputOfError(t, program(t, "", "serve", dir, "--http", taken.Addr().String(), "--state", state))
 	if !strings.Contains(out, "address already in use") || !strings.Contains(out, "hint: another program serves there; choose another port with --http 127.0.0.1:PORT") {
-		t.Errorf("%s", out)
+		t.Errorf("got %s, want %q in it, %q in it", out, "address already in use", "hint: another program serves there; choose another port with --http 127.0.0.1:PORT")
 	}
 	if compiled, _ := os.ReadDir(filepath.Join(state, "compiled")); len(compiled) > 0 {
 		t.Error("plugins were compiled first")

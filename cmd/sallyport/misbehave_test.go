@@ -78,7 +78,7 @@ func TestMisbehave_nothingOfTheHostIsThere(t *testing.T) {
 	}
 	for _, file := range []string{"/etc/passwd", "/", "../../etc/passwd", "/proc/self/environ"} {
 		if got := text(call(t, s, "misbehave-file", map[string]any{"text": file})); !strings.HasPrefix(got, "error: ") {
-			t.Errorf("%s: %q", file, got)
+			t.Errorf("%s: got %q, want %q at its start", file, got, "error: ")
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestParkedCall_continuesInItsInstance(t *testing.T) {
 	arguments := effects("", step{"do": "count"}, post, question, step{"do": "count"}, question, step{"do": "count"})
 	first, _ := call(one, arguments, "", nil)
 	if first.ResultType != "input_required" || first.RequestState == "" {
-		t.Fatalf("%+v", first)
+		t.Fatalf("got %+v, want %q", first, "input_required")
 	}
 	if _, refused := call(other, arguments, first.RequestState, answersTo(first, "accept")); !strings.Contains(refused, "waits no longer, or in another process") {
 		t.Errorf("another process: %q", refused)
@@ -67,14 +67,14 @@ func TestParkedCall_continuesInItsInstance(t *testing.T) {
 	}
 	second, _ := call(one, arguments, again.RequestState, answersTo(again, "accept"))
 	if second.ResultType != "input_required" {
-		t.Fatalf("%+v", second)
+		t.Fatalf("got %+v, want %q", second, "input_required")
 	}
 	if v, _ := call(one, arguments, first.RequestState, answersTo(first, "accept")); v.RequestState != second.RequestState {
 		t.Errorf("a state that was used is answered anew: %+v", v)
 	}
 	last, _ := call(one, arguments, second.RequestState, answersTo(second, "decline"))
 	if last.ResultType != "complete" || len(last.Result.Content) > 0 {
-		t.Errorf("%+v", last)
+		t.Errorf("got %+v, want %q", last, "complete")
 	}
 	text := last.Content[0].Text
 	if !strings.Contains(text, "count: 1\n") || !strings.Contains(text, "count: 2\n") || !strings.HasSuffix(text, "count: 3") || !strings.Contains(text, "decline") {

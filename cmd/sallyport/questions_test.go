@@ -88,7 +88,7 @@ func TestHostile_questionsAreMarkedAsThePlugins(t *testing.T) {
 			params := &mcp.CallToolParams{Name: "effects-run", Arguments: effects("", steps...), Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "info"}}
 			r, err := s.CallTool(t.Context(), params)
 			if err != nil || r.IsError {
-				t.Fatalf("%v, %+v", err, r)
+				t.Fatalf("got %v, %+v", err, r)
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)

@@ -25,7 +25,7 @@ func TestQueue_answersAHundredAtOnce(t *testing.T) {
 			calls.Go(func() {
 				r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "letters-count", Arguments: map[string]any{"text": "hello"}})
 				if err != nil || r.IsError || text(r) != "3 vowels" {
-					t.Errorf("%s: %+v, %v", name, r, err)
+					t.Errorf("%s: got %+v, %v, want %q", name, r, err, "3 vowels")
 				}
 			})
 		}
@@ -66,7 +66,7 @@ func TestQueue_refusesRetryablyWhenFull(t *testing.T) {
 	}
 	a := <-answers
 	if a.status != 503 || a.retry == "" || !strings.Contains(a.body, `"message":"too many calls: 1 run and 1 wait (limits.queue): try again","data":{"kind":"limit","retryable":true,"retryAfterMs":`) {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v, want 503", a)
 	}
 	cancel()
 	for range 2 {

@@ -241,7 +241,7 @@ func TestReplicas_refuseOtherTokens(t *testing.T) {
 	one, replica, other := host(tokens["ours"]), host(tokens["ours"]), host(tokens["theirs"])
 	asked, err := postAs(tokens["ours"], one, 1, map[string]any{"arguments": map[string]any{"item": "tea", "shop": "http://shop.example/"}})
 	if err != nil || asked.Result.RequestState == "" {
-		t.Fatalf("%+v, %v", asked, err)
+		t.Fatalf("got %+v, %v", asked, err)
 	}
 	answers := map[string]any{}
 	for key := range asked.Result.InputRequests {

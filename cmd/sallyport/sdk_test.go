@@ -110,15 +110,15 @@ func TestSDK_searchesAndCalls(t *testing.T) {
 	t.Parallel()
 	c := newSDK(t, "2026-07-28", &mcp.CommandTransport{Command: program(t, bareConformance, "serve", allBundled(t), "--search")})
 	if got := c.toolNames(); got != "sallyport-call sallyport-search" {
-		t.Error(got)
+		t.Errorf("got %v, want %q", got, "sallyport-call sallyport-search")
 	}
 	found := call(t, c.session, "sallyport-search", map[string]any{"query": "time zone convert", "limit": 1})
 	if got := text(found); !strings.HasPrefix(got, `{"tools":[{"name":"time-convert",`) {
-		t.Error(got)
+		t.Errorf("got %v, want %q at its start", got, `{"tools":[{"name":"time-convert",`)
 	}
 	inner := map[string]any{"name": "time-now", "arguments": map[string]any{}}
 	if got := call(t, c.session, "sallyport-call", inner); got.IsError || got.StructuredContent.(map[string]any)["unix"] == nil {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if err := c.session.Close(); err != nil {
 		t.Error(err)
@@ -293,7 +293,7 @@ func (c *sdk) answer() {
 			args["message"] = "Who?"
 		}
 		if got := text(call(c.T, c.session, tool, args)); got != want {
-			c.Errorf("%s: %s", tool, got)
+			c.Errorf("%s: got %s, want %v", tool, got, want)
 		}
 	}
 }

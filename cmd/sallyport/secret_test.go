@@ -46,7 +46,7 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 		return text(r)
 	}
 	if said := fetch(); !strings.Contains(said, "the secret TOKEN cannot be had: it is not set: sallyport secret set TOKEN --config ~/sallyport.yaml --state "+h.state+" asks for it") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q", said)
 	}
 
 	cmd := withoutKeyring(h.program("secret", "set", "TOKEN"))
@@ -56,14 +56,14 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 	p.Expect("the value of TOKEN, which is not shown: ")
 	p.Type(value)
 	if err := p.Wait(); err != nil || strings.Contains(p.Seen(), value) || !strings.Contains(out.String(), "kept 28 bytes of TOKEN in ") {
-		t.Errorf("%v %q %q", err, p.Seen(), out.String())
+		t.Errorf("got %v %q %q, want %q in it", err, p.Seen(), out.String(), "kept 28 bytes of TOKEN in ")
 	}
 	kept := filepath.Join(h.state, "secrets", "TOKEN.secret")
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
 	if said := fetch(); strings.Contains(said, value) || !strings.Contains(said, "[secret:TOKEN]") {
-		t.Errorf("%q", said)
+		t.Errorf("got %q, want %q in it", said, "[secret:TOKEN]")
 	}
 	if header := <-got; header != "Bearer "+value {
 		t.Errorf("the server saw %q", header)
@@ -79,10 +79,10 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 	alone := withoutKeyring(h.program("secret", "set", "TOKEN"))
 	alone.Stdin, alone.SysProcAttr = strings.NewReader("other-value-of-it\n"), &syscall.SysProcAttr{Setsid: true}
 	if said, err := alone.CombinedOutput(); err == nil || !strings.Contains(string(said), "there is no terminal to ask at") {
-		t.Errorf("%s %v", said, err)
+		t.Errorf("got %s %v, want an error, %q in it", said, err, "there is no terminal to ask at")
 	}
 	if _, out, code := h.answerAs(withoutKeyring, "y", "secret", "remove", "TOKEN"); code != 0 || out != "forgotten: TOKEN\n" {
-		t.Errorf("%d %q", code, out)
+		t.Errorf("got %d %q, want 0, %q", code, out, "forgotten: TOKEN\n")
 	}
 	if _, err := os.Stat(kept); !os.IsNotExist(err) {
 		t.Error(err)

@@ -79,7 +79,7 @@ func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 	params := ofSession("new", count, question, count)
 	_, _, v := sessionCall(t, one, params)
 	if v.ResultType != "input_required" {
-		t.Fatalf("%+v", v)
+		t.Fatalf("got %+v, want %q", v, "input_required")
 	}
 	params["requestState"], params["inputResponses"] = v.RequestState, answersTo(v)
 	asked, text, _ := sessionCall(t, one, params)
@@ -93,7 +93,7 @@ func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 	params["name"] = "effects-job"
 	began, _, v := sessionCall(t, one, params)
 	if v.ResultType != "task" || began == "" {
-		t.Fatalf("%+v", v)
+		t.Fatalf("got %+v, want %q", v, "task")
 	}
 	for v.Status != "completed" {
 		var now struct{ Result taskView }
@@ -119,6 +119,6 @@ func TestSession_continuationNamesNone(t *testing.T) {
 		}
 	}
 	if _, text, _ := sessionCall(t, url, ofSession(session, count)); !strings.Contains(text, "count: 2") {
-		t.Error(text)
+		t.Errorf("got %v, want %q in it", text, "count: 2")
 	}
 }

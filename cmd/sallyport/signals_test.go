@@ -112,7 +112,7 @@ func TestSignals_finishCallsAndCloseTheAuditLog(t *testing.T) {
 			verify := program(t, "", "audit", "verify")
 			ownState(verify, s.state)
 			if out, err := verify.CombinedOutput(); err != nil || strings.Contains(string(out), "no end") {
-				t.Errorf("%s %v", out, err)
+				t.Errorf("got %s %v", out, err)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestSignals_secondEndsAtOnce(t *testing.T) {
 	s.wantLog("ending: 1 call finishes first")
 	s.signal(syscall.SIGHUP)
 	if err := s.cmd.Wait(); err == nil || err.Error() != "signal: hangup" {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q", err, "signal: hangup")
 	}
 }
 

@@ -11,7 +11,7 @@ func (c *lineClient) refusedTask(t *testing.T, arguments map[string]any) (text s
 	t.Helper()
 	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
 	if err != nil || refused != "" || v.TaskID != "" || !v.IsError || len(v.Content) == 0 {
-		t.Fatalf("%+v, %s, %v", v, refused, err)
+		t.Fatalf("got %+v, %s, %v, want %q, %q", v, refused, err, "", "")
 	}
 	return v.Content[0].Text, v.Meta.Error.Retryable
 }
@@ -21,7 +21,7 @@ func (c *lineClient) openTask(t *testing.T, arguments map[string]any) string {
 	t.Helper()
 	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
 	if err != nil || refused != "" || v.TaskID == "" {
-		t.Fatalf("%+v, %s, %v", v, refused, err)
+		t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "")
 	}
 	return v.TaskID
 }

@@ -29,7 +29,7 @@ func TestTask_cancelAbortsRequestAndWrites(t *testing.T) {
 		step{"do": "ask", "text": "kv/set", "params": map[string]any{"key": "k", "value": 1}},
 		step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + "/x"}})})
 	if err != nil || v.ResultType != "task" {
-		t.Fatalf("%+v, %s, %v", v, refused, err)
+		t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "task")
 	}
 	soon(t, arrived)
 	id := map[string]any{"taskId": v.TaskID}
@@ -38,7 +38,7 @@ func TestTask_cancelAbortsRequestAndWrites(t *testing.T) {
 	}
 	soon(t, ended)
 	if v, _, err = c.ask("tasks/get", id); err != nil || v.Status != "cancelled" {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("got %+v, %v, want %q", v, err, "cancelled")
 	}
 	if err := c.end(); err != nil { // after this all its work is done
 		t.Error(err)
@@ -78,7 +78,7 @@ func TestTask_continuesInTheNextHost(t *testing.T) {
 	open := func(steps ...step) string {
 		v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
 		if err != nil || v.ResultType != "task" {
-			t.Fatalf("%+v, %s, %v", v, refused, err)
+			t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "task")
 		}
 		return v.TaskID
 	}
@@ -93,10 +93,10 @@ func TestTask_continuesInTheNextHost(t *testing.T) {
 	}
 	c = start()
 	if v := c.wait(t, slow); v.Status != "failed" || !v.Error.Data.UnknownOutcome || v.Error.Data.Request != "POST "+upstream.URL+"/slow" {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v, want %q, %q", v, "failed", "POST "+upstream.URL+"/slow")
 	}
 	if v := c.wait(t, stays); v.Status != "completed" || v.Result.IsError {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v, want %q", v, "completed")
 	}
 	soon(t, arrived) // the GET, which may be repeated
 	if n := len(arrived); n != 0 {

@@ -64,7 +64,7 @@ func TestTask_startsNoneOnAFullDisk(t *testing.T) {
 	}
 	for _, id := range []string{waits, again, ends} {
 		if v := c.until(t, id, "completed"); v.Result.IsError {
-			t.Errorf("%+v", v)
+			t.Errorf("got %+v", v)
 		}
 	}
 	if err := c.end(); err != nil {

@@ -61,7 +61,7 @@ func (c *lineClient) listen(t *testing.T, id string) {
 		err = json.Unmarshal(raw, &m)
 	}
 	if err != nil || m.Method != "notifications/subscriptions/acknowledged" || !slices.Equal(m.Params.Notifications.TaskIDs, []string{id}) {
-		t.Fatalf("%s, %v", raw, err)
+		t.Fatalf("got %s, %v, want %q, %v", raw, err, "notifications/subscriptions/acknowledged", []string{id})
 	}
 }
 
@@ -84,7 +84,7 @@ func TestTaskListen_hearsOfOtherProcesses(t *testing.T) {
 	v, refused, err := runs.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", question,
 		step{"do": "fetch", "params": map[string]any{"method": "POST", "url": upstream.URL + "/x"}}, step{"do": "sleep", "times": 1000})})
 	if err != nil || v.ResultType != "task" {
-		t.Fatalf("%+v, %s, %v", v, refused, err)
+		t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "task")
 	}
 	id := v.TaskID
 	for v.Status != "input_required" {
@@ -144,7 +144,7 @@ func TestTaskListen_notifiesOfEachChangeOverHTTP(t *testing.T) {
 			created := postTask(t, url, "tools/call", c.tool, map[string]any{"name": c.tool, "arguments": c.arguments})
 			var begun struct{ Result taskView }
 			if err := json.NewDecoder(created.Body).Decode(&begun); err != nil || begun.Result.TaskID == "" {
-				t.Fatalf("%+v, %v", begun, err)
+				t.Fatalf("got %+v, %v", begun, err)
 			}
 			id := begun.Result.TaskID
 			stream := postTask(t, url, "subscriptions/listen", "", map[string]any{"notifications": map[string]any{"taskIds": []string{id, "guess"}}})
@@ -167,7 +167,7 @@ func TestTaskListen_notifiesOfEachChangeOverHTTP(t *testing.T) {
 					}
 				} else {
 					if string(m.Params["taskId"]) != fmt.Sprintf("%q", id) || m.Method != "notifications/tasks" {
-						t.Fatalf("%s", data)
+						t.Fatalf("got %s, want %q, %q", data, fmt.Sprintf("%q", id), "notifications/tasks")
 					}
 					heard = append(heard, strings.Trim(string(m.Params["status"]), `"`))
 				}

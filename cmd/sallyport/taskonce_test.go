@@ -86,7 +86,7 @@ func TestTask_withAKeyContinuesAfterAKill(t *testing.T) {
 	}
 	soon(t, arrived)
 	if v = c.wait(t, id); v.Status != "completed" || v.Result.IsError || !strings.Contains(v.Result.Content[0].Text, "done") {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v, want %q, %q in it", v, "completed", "done")
 	}
 	kill(c)
 	c = start()

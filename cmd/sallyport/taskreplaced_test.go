@@ -36,7 +36,7 @@ func TestTask_continuesWithApprovedBytes(t *testing.T) {
 		t.Helper()
 		v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", append(steps, question)...)})
 		if err != nil || v.ResultType != "task" {
-			t.Fatalf("%+v, %s, %v", v, refused, err)
+			t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "task")
 		}
 		c.until(t, v.TaskID, "input_required")
 		return v.TaskID
@@ -71,27 +71,27 @@ func TestTask_continuesWithApprovedBytes(t *testing.T) {
 		return strings.Contains(status(), "are held, and the approved ones")
 	})
 	if v := goOn(held, "completed"); v.Result.IsError {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v", v)
 	}
 	restart()
 	if v := goOn(later, "completed"); v.Result.IsError {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v", v)
 	}
 	cmd := program(t, "plugins: {effects: {grants: [elicitation, kv: 1MiB]}}", "approve", "effects", dir)
 	ownState(cmd, state)
 	if screen, code := answer(t, cmd, "y\n"); code != 0 {
-		t.Fatal(screen)
+		t.Fatalf("got %v, want 0", screen)
 	}
 	restart()
 	if v := goOn(approved, "failed"); !v.Error.Data.Retryable || !strings.HasPrefix(v.Error.Message, "the plugin of this task was replaced, or may do other things now") {
-		t.Errorf("%+v", v.Error)
+		t.Errorf("got %+v, want %q at its start", v.Error, "the plugin of this task was replaced, or may do other things now")
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	restart()
 	if v := goOn(gone, "failed"); !v.Error.Data.Retryable || !strings.HasPrefix(v.Error.Message, "the plugin of this task is not there any more, or does not offer effects-job") {
-		t.Errorf("%+v", v.Error)
+		t.Errorf("got %+v, want %q at its start", v.Error, "the plugin of this task is not there any more, or does not offer effects-job")
 	}
 	if err := c.end(); err != nil {
 		t.Error(err)

@@ -53,12 +53,12 @@ func TestTask_keepsItsInstance(t *testing.T) {
 				t.Helper()
 				v, refused, err := one.ask("tools/call", map[string]any{"name": "effects-job", "arguments": effects("", steps...)})
 				if err != nil || v.ResultType != "task" {
-					t.Fatalf("%+v, %s, %v", v, refused, err)
+					t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "task")
 				}
 				return v.TaskID
 			}
 			if v, refused, err := one.ask("tools/call", map[string]any{"name": "effects-run", "arguments": effects("", count)}); err != nil || refused != "" || len(v.Content) == 0 {
-				t.Fatalf("%+v, %s, %v", v, refused, err)
+				t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "")
 			}
 			id := open(count, question, count, question, count)
 			for range 2 {
@@ -81,7 +81,7 @@ func TestTask_keepsItsInstance(t *testing.T) {
 			for _, id := range []string{waits, works} {
 				v := other.until(t, id, "failed")
 				if !strings.Contains(v.Error.Message, "its plugin's memory with it") || !strings.Contains(v.Error.Message, "may be called again") || !v.Error.Data.Retryable {
-					t.Errorf("%+v", v.Error)
+					t.Errorf("got %+v, want %q in it, %q in it", v.Error, "its plugin's memory with it", "may be called again")
 				}
 			}
 			if _, refused, err := other.ask("tasks/update", map[string]any{"taskId": waits, "inputResponses": map[string]any{}}); refused != "" || err != nil {

@@ -89,11 +89,11 @@ func TestMerge_keepsTheEntryOfAnotherFolder(t *testing.T) {
 		}
 		two := merged(t, client, one, "others", other)
 		if !strings.Contains(two, "/plugins") || !strings.Contains(two, "/others") {
-			t.Errorf("%s: %s", client, two)
+			t.Errorf("%s: got %s, want %q in it, %q in it", client, two, "/plugins", "/others")
 		}
 		left, err := c.Remove([]byte(two), DefaultName)
 		if err != nil || strings.Contains(string(left), "/plugins") || !strings.Contains(string(left), "/others") {
-			t.Errorf("%s: %v, %s", client, err, left)
+			t.Errorf("%s: got %v, %s, want %q in it", client, err, left, "/others")
 		}
 		if _, err := c.Remove(left, DefaultName); !errors.Is(err, ErrNoEntry) {
 			t.Errorf("%s: removed twice: %v", client, err)
@@ -109,18 +109,18 @@ func TestMerge_refusesOddTOML(t *testing.T) {
 		"mcp_servers = {sallyport = {command = 'y'}}\n",
 	} {
 		if out, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "by hand") {
-			t.Errorf("%q: %v, %s", text, err, out)
+			t.Errorf("%q: got %v, %s, want an error, %q in it", text, err, out, "by hand")
 		}
 	}
 	if _, err := c.Merge([]byte("a = '\xff'"), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "not UTF-8")
 	}
 }
 
 func TestCheckName_refusesNamesThatNeedQuotes(t *testing.T) {
 	for name, good := range map[string]bool{"sallyport": true, "a-b_2": true, "": false, "a b": false, "a.b": false, "-a": false, strings.Repeat("a", 65): false, "a\n": false} {
 		if err := CheckName(name); (err == nil) != good {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("%q: got %v, want %v", name, err, good)
 		}
 	}
 }
@@ -150,6 +150,6 @@ func TestWrite_createsTheTargetOfADanglingLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Write(loop, DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "too many links") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "too many links")
 	}
 }

@@ -165,7 +165,7 @@ func TestSayIfLong_logsLongCompilationsOnly(t *testing.T) {
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	if text := out.text.String(); !strings.Contains(text, "being compiled") {
-		t.Errorf("%q", text)
+		t.Errorf("got %q, want %q in it", text, "being compiled")
 	}
 }
 

@@ -41,7 +41,7 @@ func TestFindConsole_waits(t *testing.T) {
 		return at, err
 	}
 	if at, err := find(); err == nil || at != "" || !strings.Contains(err.Error(), "try again") {
-		t.Errorf("%q %v", at, err)
+		t.Errorf("got %q %v, want an error, %q, %q in it", at, err, "", "try again")
 	}
 	found := make(chan string, 1)
 	go func() {
@@ -56,14 +56,14 @@ func TestFindConsole_waits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if at := <-found; at != want {
-		t.Error(at)
+		t.Errorf("got %v, want %v", at, want)
 	}
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
 	at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler))
 	if err != nil || !serving || at == want {
-		t.Fatalf("%q %v %v", at, serving, err)
+		t.Fatalf("got %q %v %v", at, serving, err)
 	}
 	stop()
 }

@@ -65,7 +65,7 @@ func TestHost_appliesChangesOfTheFile(t *testing.T) {
 		return false
 	}
 	if !has("first") || has("second") {
-		t.Fatalf("%+v", h.Registry.Plugins())
+		t.Fatalf("got %+v", h.Registry.Plugins())
 	}
 	text, err := os.ReadFile(s.File)
 	if err != nil {

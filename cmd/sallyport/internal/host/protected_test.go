@@ -58,7 +58,7 @@ func TestProtected_coversOtherHostsAndSecrets(t *testing.T) {
 		paths = append(paths, folder, filepath.Join(folder, "approved", "x"))
 	}
 	if len(settings.DefaultFolders()) < 2 {
-		t.Errorf("%q", settings.DefaultFolders())
+		t.Errorf("got %q", settings.DefaultFolders())
 	}
 	for _, path := range paths {
 		if reaches(t, h, path) {

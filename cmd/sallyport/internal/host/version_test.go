@@ -20,6 +20,6 @@ func TestVersion_namesTheCommit(t *testing.T) {
 		}
 	}
 	if got := versionOf(&debug.BuildInfo{}); got != next {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, next)
 	}
 }

@@ -89,7 +89,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
     grants:
 `
 	if !strings.HasPrefix(text, want) {
-		t.Errorf("%s", text)
+		t.Errorf("got %s, want %q at its start", text, want)
 	}
 	grants := s.Plugins[1].Grants.String()
 	for _, line := range []string{
@@ -122,7 +122,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
 		}
 	}
 	if asked != "/opt/fetch.wasm" || len(s.Plugins) != 2 || !s.Plugins[1].Disabled {
-		t.Errorf("%s %+v", asked, s.Plugins)
+		t.Errorf("got %s %+v, want %q, 2", asked, s.Plugins, "/opt/fetch.wasm")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestImport_isNoWider(t *testing.T) {
 		t.Errorf("the variables are %v", got)
 	}
 	if !s.Plugins[1].Disabled || strings.Contains(text, `"/b.wasm"`) || !strings.Contains(text, `"/opt/c.wasm"`) {
-		t.Errorf("%s", text)
+		t.Errorf("got %s, want %q in it", text, `"/opt/c.wasm"`)
 	}
 	told := fmt.Sprint(remarks)
 	for _, part := range []string{`env_vars.X: not carried over: it has no value`, `file://relative/b.wasm names the machine "relative": write file:///PATH`} {

@@ -21,10 +21,10 @@ func TestLogger_escapesControlCharacters(t *testing.T) {
 		log.Info(evil, "k", evil, "e", os.ErrNotExist, slog.Group(evil, "k", evil))
 		text := strings.ReplaceAll(out.String(), "\n  | ", " ") // hclog's prefix of continuation lines
 		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) || strings.Contains(text, "\nsallyport: all is well") {
-			t.Errorf("%q", text)
+			t.Errorf("got %q", text)
 		}
 		if !strings.Contains(text, "owned") || !strings.Contains(text, "file does not exist") {
-			t.Errorf("%s", text)
+			t.Errorf("got %s, want %q in it, %q in it", text, "owned", "file does not exist")
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestFile_keepsOneOldFile(t *testing.T) {
 	}
 	for file, want := range map[string]string{path + ".1": "first\n", path: "second\n"} {
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", file, got, err)
+			t.Errorf("%s: got %q, %v, want %v", file, got, err, want)
 		}
 	}
 	if terminal.String() != "first\nsecond\nthird\n" {

@@ -16,6 +16,6 @@ func TestOpen_refusesPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(pipe, io.Discard); err == nil || err.Error() != pipe+" is no regular file" {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error, %q", err, pipe+" is no regular file")
 	}
 }

@@ -75,7 +75,7 @@ func TestScreen_writesDirectlyBeforeDetach(t *testing.T) {
 	s := NewScreen(&out)
 	fmt.Fprintln(s, "hello")
 	if out.String() != "hello\n" {
-		t.Errorf("%q", out.String())
+		t.Errorf("got %q, want %q", out.String(), "hello\n")
 	}
 	s.Close(time.Second)
 }

@@ -131,7 +131,7 @@ func TestFile_leavesAMovedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintln("after", i) {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("got %q, %v, want %q", got, err, fmt.Sprintln("after", i))
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func TestFile_growsWhileAnotherRotates(t *testing.T) {
 	write()
 	for file, want := range map[string]string{path + ".1": "12345678\n12345678\n", path: "12345678\n"} {
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", file, got, err)
+			t.Errorf("%s: got %q, %v, want %v", file, got, err, want)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestAdd_insertsBetweenBraces(t *testing.T) {
 		after, _, err := added(t, c[0])
 		if c[1] == "" {
 			if err == nil {
-				t.Errorf("%s: %s", name, after)
+				t.Errorf("%s: got %s, want an error", name, after)
 			}
 		} else if err != nil || after != c[1] {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, after, c[1])
@@ -105,7 +105,7 @@ func TestAdd_showsTheChangedLines(t *testing.T) {
 	} {
 		_, a, err := added(t, before)
 		if err != nil || strings.Join(a.Difference, "\n") != want || a.Line != newLine {
-			t.Errorf("%s: %+v %v", before, a, err)
+			t.Errorf("%s: got %+v %v, want %v, %v", before, a, err, want, newLine)
 		}
 	}
 }
@@ -123,11 +123,11 @@ func TestAdd_refusesLinesWithoutEffect(t *testing.T) {
 		"plugins: [1]\n": "want keys and values", "plugins:\n  files:\n    grants: 7\n": "want a list", "a: &b 1\n": "anchors", "nonsense: 1\nplugins:\n\tx": "tab",
 	} {
 		if after, _, err := added(t, before); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %s", before, err, after)
+			t.Errorf("%q: got %v, %s, want an error, %q in it", before, err, after, want)
 		}
 	}
 	if _, a, err := added(t, "max_grants: ['fs: read ~/notes/**']\n"); err != nil || a.Note != "" {
-		t.Error(err)
+		t.Errorf("got %v, want %q", err, "")
 	}
 	s := &Settings{File: filepath.Join(t.TempDir(), "a.yaml")}
 	for _, c := range [][2]string{{"a b", newLine}, {"sallyport", newLine}, {"files", "nonsense"}, {"files", "fs: read ~/a\nask: true"}} {
@@ -152,7 +152,7 @@ func TestAdd_refusesAConcurrentChange(t *testing.T) {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != "ask: off\n" {
-		t.Errorf("%s", text)
+		t.Errorf("got %s, want %q", text, "ask: off\n")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAdd_quotesAmbiguousLines(t *testing.T) {
 		}
 		s, err := Load(Options{File: file})
 		if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Grants()) != 1 || s.Plugins[0].Grants.Grants()[0].String() != a.Line {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("%s: got %v, want 1, 1, %v", line, err, a.Line)
 		}
 	}
 }

@@ -30,6 +30,6 @@ func TestPaths_areInTheStateFolder(t *testing.T) {
 	}
 	named := load("lock: /x/sallyport.lock\nhttp: {tokens: /x/tokens}\n")
 	if named.LockFile() != "/x/sallyport.lock" || named.TokensFile() != "/x/tokens" {
-		t.Errorf("%s, %s", named.LockFile(), named.TokensFile())
+		t.Errorf("got %s, %s, want %q, %q", named.LockFile(), named.TokensFile(), "/x/sallyport.lock", "/x/tokens")
 	}
 }

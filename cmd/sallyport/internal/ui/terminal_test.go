@@ -55,7 +55,7 @@ func TestConfirm_isTrueForYesOnly(t *testing.T) {
 		p.Expect("weather wants the world\r\n\r\nallow it? [y/N] ")
 		p.Type(typed)
 		if err := p.Wait(); err != nil || out.String() != want+"\n" {
-			t.Errorf("%.20q: %q, %v", typed, out.String(), err)
+			t.Errorf("%.20q: got %q, %v, want %q", typed, out.String(), err, want+"\n")
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestConfirm_ignoresEarlierInput(t *testing.T) {
 	p.Expect("allow it? [y/N] ")
 	p.Type("n")
 	if err := p.Wait(); err != nil || out.String() != "false <nil>\n" {
-		t.Errorf("%q, %v", out.String(), err)
+		t.Errorf("got %q, %v, want %q", out.String(), err, "false <nil>\n")
 	}
 }
 
@@ -81,6 +81,6 @@ func TestOpenTerminal_failsWithoutOne(t *testing.T) {
 	cmd := asker(t, &out)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Run(); err != nil || out.String() != "there is no terminal to ask at true\n" {
-		t.Errorf("%q, %v", out.String(), err)
+		t.Errorf("got %q, %v, want %q", out.String(), err, "there is no terminal to ask at true\n")
 	}
 }

@@ -27,7 +27,7 @@ func TestLine_escapesInvisibleCharacters(t *testing.T) {
 		}
 	}
 	if got := Lines("a\nb\x1b"); got != "a\n  b\\x1b" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "a\n  b\\x1b")
 	}
 }
 
@@ -40,10 +40,10 @@ func TestJSON_escapesInvisibleCharacters(t *testing.T) {
 	out := JSON(raw)
 	var back map[string]any
 	if err := json.Unmarshal(out, &back); err != nil || !reflect.DeepEqual(in, back) {
-		t.Errorf("%s: %v", out, err)
+		t.Errorf("got %s: %v, want %v", out, err, back)
 	}
 	if odd := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }; bytes.ContainsFunc(out, odd) {
-		t.Errorf("%s", out)
+		t.Errorf("got %s", out)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestFit_indentsContinuationLines(t *testing.T) {
 		}
 	}
 	if got := Fit("a\n  b\n"); got != "a\n  b\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "a\n  b\n")
 	}
 }
 

@@ -31,7 +31,7 @@ func TestChange_refusesAConcurrentChange(t *testing.T) {
 			return appended(old)
 		}, Options{Backup: true})
 		if !errors.Is(err, ErrMeanwhile) {
-			t.Errorf("%q: %v", before, err)
+			t.Errorf("%q: got %v", before, err)
 		}
 		if text, _ := os.ReadFile(file); string(text) != "theirs\n" {
 			t.Errorf("%q: the file holds %s", before, text)
@@ -55,7 +55,7 @@ func TestChange_keepsLinksAndModes(t *testing.T) {
 			t.Fatal(backup, err)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != want {
-			t.Errorf("%s, %v", text, err)
+			t.Errorf("got %s, %v, want %v", text, err, want)
 		}
 		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 			t.Errorf("the link is %v, %v", info, err)
@@ -72,7 +72,7 @@ func TestChange_keepsLinksAndModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Change(loop, appended, Options{}); err == nil || !strings.Contains(err.Error(), "too many links") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "too many links")
 	}
 }
 
@@ -88,12 +88,12 @@ func TestChange_writesNothingOnAnError(t *testing.T) {
 		t.Error("it was made")
 	}
 	if _, err := Change(dir, appended, Options{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "not a regular file")
 	}
 	if err := os.WriteFile(file, []byte("x"), 0o400); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Change(file, appended, Options{}); err == nil || !strings.Contains(err.Error(), "read-only") {
-		t.Error(err)
+		t.Errorf("got %v, want an error, %q in it", err, "read-only")
 	}
 }

@@ -19,12 +19,12 @@ func TestMakeFolder_isOwnerOnly(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(dir); err != nil || OpenToOthers(info.Mode()) {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("got %v, %v", info.Mode(), err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if err := MakeFolder(dir); err == nil || !strings.Contains(err.Error(), "others can write to it (mode 0777)") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error, %q in it", err, "others can write to it (mode 0777)")
 	}
 }
