@@ -25,7 +25,7 @@ func manifestFile(t testing.TB, dir, name, module, rest string) string {
 }
 
 // A manifest is published as a plugin under its own name; its module is not a second plugin.
-func TestExtismFile_ServesItsModule(t *testing.T) {
+func TestExtismFile_servesItsModule(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
 	manifestFile(t, dir, "greeter.json", "code.wasm", `}]}`)
@@ -42,7 +42,7 @@ func TestExtismFile_ServesItsModule(t *testing.T) {
 }
 
 // A plugin configured by name stays a plugin, even if a manifest names its module.
-func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
+func TestExtismFile_claimsNoConfiguredPlugin(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
 	manifestFile(t, dir, "other.json", "code.wasm", `}]}`)
@@ -54,7 +54,7 @@ func TestExtismFile_TakesNoConfiguredPlugin(t *testing.T) {
 }
 
 // New manifests take no module from a plugin that has its own manifest, in any order of reading.
-func TestExtismFile_ManyOfOneModule(t *testing.T) {
+func TestExtismFile_takesNoModuleOfAnotherManifest(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
 	manifestFile(t, dir, "code.json", "code.wasm", `}]}`)
@@ -82,7 +82,7 @@ func TestExtismFile_ManyOfOneModule(t *testing.T) {
 
 // A manifest that has not settled yet already owns its module, which has: the module is neither listed nor pinned as a
 // separate plugin.
-func TestExtismFile_YoungerThanItsModule(t *testing.T) {
+func TestExtismFile_ownsItsModuleBeforeItSettles(t *testing.T) {
 	f := newLockedFolder(t)
 	sayer("one").write(t, f.dir, "code.wasm")
 	closeNow(t, open(t, options(t, f.dir))) // loads it and pins nothing
@@ -101,7 +101,7 @@ func TestExtismFile_YoungerThanItsModule(t *testing.T) {
 }
 
 // A module in a subfolder is watched, and so is its manifest.
-func TestExtismFile_FollowsChanges(t *testing.T) {
+func TestExtismFile_followsChanges(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "deep")
 	if err := os.Mkdir(deep, 0o755); err != nil {
@@ -133,7 +133,7 @@ func TestExtismFile_FollowsChanges(t *testing.T) {
 }
 
 // A manifest can only lower limits, and its values yield to the operator's.
-func TestExtismFile_Narrows(t *testing.T) {
+func TestExtismFile_lowersLimitsOnly(t *testing.T) {
 	dir := t.TempDir()
 	defaults := runtime.Limits{Deadline: 10 * time.Second}
 	raw := `{"wasm":[{"path":"p.wasm"}],"config":{"a":"manifest","b":"manifest"},"memory":{"max_pages":2},"timeout_ms":500}`
@@ -157,7 +157,7 @@ func TestExtismFile_Narrows(t *testing.T) {
 }
 
 // The error for each unusable manifest names the reason and a remedy.
-func TestExtismFile_Refused(t *testing.T) {
+func TestExtismFile_errorsNameTheRemedy(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	sayer("in").write(t, dir, "in.wasm")
 	far := sayer("far").write(t, outside, "far.wasm")
@@ -196,7 +196,7 @@ func TestExtismFile_Refused(t *testing.T) {
 }
 
 // A source in the configuration replaces the manifest's module; the manifest's values and limits apply to it.
-func TestExtismFile_OperatorsWord(t *testing.T) {
+func TestExtismFile_yieldsToTheSettings(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	far := sayer("far").write(t, outside, "far.wasm")
 	digest := strings.TrimPrefix(fileid.Digest(sayer("far").wasm()), "sha256:")
@@ -216,7 +216,7 @@ func TestExtismFile_OperatorsWord(t *testing.T) {
 }
 
 // A manifest can be loaded by its path, like a module, and a configuration can name one in any folder.
-func TestExtismFile_ByItsPath(t *testing.T) {
+func TestExtismFile_loadsByItsPath(t *testing.T) {
 	dir := t.TempDir()
 	sayer("hello").write(t, dir, "code.wasm")
 	path := manifestFile(t, dir, "one.json", "code.wasm", `}],"allowed_hosts":["*.example.com","{a,b}"],"allowed_paths":{"ro:/srv":"/srv"}}`)

@@ -78,7 +78,7 @@ func begin(t *testing.T, o Options) *Registry {
 }
 
 // The first list waits for plugins that must be compiled to be listed, logs that, and is complete.
-func TestWhole(t *testing.T) {
+func TestWhole_waitsForCompilation(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
 	done := make(chan struct{})
@@ -108,7 +108,7 @@ func TestWhole(t *testing.T) {
 }
 
 // The wait is limited, and the log names the plugins that are missing then.
-func TestWhole_bounded(t *testing.T) {
+func TestWhole_limitsTheWait(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
 	defer close(gate)
@@ -120,7 +120,7 @@ func TestWhole_bounded(t *testing.T) {
 }
 
 // A client that connects long after the start gets every plugin, and no warning about missing plugins is logged.
-func TestWhole_late(t *testing.T) {
+func TestWhole_returnsAtOnceLater(t *testing.T) {
 	o, gate, said := slowly(t)
 	close(gate)
 	r := begin(t, o)

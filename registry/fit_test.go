@@ -51,7 +51,7 @@ func grantsOf(t testing.TB, lines ...string) *grant.Set {
 }
 
 // Allowed effects end as "unavailable", since no name resolves; denied ones as "denied".
-func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
+func TestGrants_followTheArgumentsOfTheCall(t *testing.T) {
 	h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Resolver: nowhere{}}})
 	t.Cleanup(h.Close)
 	r := open(t, Options{Host: h, Plugins: map[string]Config{
@@ -100,7 +100,7 @@ func TestGrants_FollowTheArgumentsOfTheCall(t *testing.T) {
 	}
 }
 
-func TestWants_ThatNobodyCanGrantAreTold(t *testing.T) {
+func TestWants_ungrantableAreReported(t *testing.T) {
 	o := options(t, t.TempDir())
 	guest{manifest: `{"wants":[{"net":"example.com"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
 	if w := status(open(t, o), "p").Warnings; len(w) != 1 || !strings.HasPrefix(w[0], `the want {"net":"example.com"} cannot be granted: `) {
@@ -109,7 +109,7 @@ func TestWants_ThatNobodyCanGrantAreTold(t *testing.T) {
 }
 
 // A configured plugin without a file, and a plugin without grants, are logged as information only.
-func TestReport_whatIsIntended(t *testing.T) {
+func TestReport_logsIntendedStatesAsInformation(t *testing.T) {
 	o := options(t, t.TempDir())
 	guest{manifest: `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"all"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
 	o.Plugins = map[string]Config{"p": {}, "elsewhere": {}, "lost": {Source: "/nowhere/at/all.wasm"}}
@@ -130,7 +130,7 @@ func TestReport_whatIsIntended(t *testing.T) {
 
 // A limit below the module's initial memory is an error at load, also for a cached module, and changes nothing of a
 // serving plugin.
-func TestLimits_BelowTheMemoryAtTheStart(t *testing.T) {
+func TestLimits_belowTheInitialMemoryAreRefused(t *testing.T) {
 	o := options(t, t.TempDir())
 	o.State = t.TempDir()
 	old(t, sayer("hello").write(t, o.Dir, "p.wasm"))
@@ -156,7 +156,7 @@ func TestLimits_BelowTheMemoryAtTheStart(t *testing.T) {
 	}
 }
 
-func TestGrants_ThatDoNotFitAreTold(t *testing.T) {
+func TestGrants_unfitAreRefused(t *testing.T) {
 	r := open(t, Options{Plugins: map[string]Config{"forge": {Grants: grantsOf(t, "net: GET http://forge.example/{args.nobody}")}}})
 	if err := r.AddGo("forge", []byte(boundManifest), asking); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestGrants_ThatDoNotFitAreTold(t *testing.T) {
 }
 
 // The same for a plugin file that is loaded after the configuration.
-func TestGrants_OfAFileThatDoesNotFit(t *testing.T) {
+func TestGrants_unfitAreReportedOfALaterFile(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("x")}.write(t, dir, "p.wasm")
 	o := options(t, dir)

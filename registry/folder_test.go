@@ -26,7 +26,7 @@ func has(r *Registry, tool string) bool {
 	return ok
 }
 
-func TestFolder_AddReplaceRemove(t *testing.T) {
+func TestFolder_addsReplacesAndRemoves(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
 	if len(r.Snapshot().Tools) != 0 {
@@ -51,7 +51,7 @@ func TestFolder_AddReplaceRemove(t *testing.T) {
 }
 
 // A running call finishes on the module it began with; a later one gets the new module.
-func TestFolder_ReplaceDuringACall(t *testing.T) {
+func TestFolder_replacementKeepsRunningCalls(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), ask: progress, answer: says("old")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
@@ -83,7 +83,7 @@ func TestFolder_ReplaceDuringACall(t *testing.T) {
 }
 
 // No call is dropped during replacements.
-func TestFolder_ReplaceUnderLoad(t *testing.T) {
+func TestFolder_replacementDropsNoCall(t *testing.T) {
 	dir := t.TempDir()
 	put := func(n int) {
 		guest{manifest: tools("say"), answer: says(fmt.Sprint(n))}.write(t, dir, "p.wasm")
@@ -132,7 +132,7 @@ func TestFolder_ReplaceUnderLoad(t *testing.T) {
 }
 
 // A broken replacement leaves the old module serving, and the status reports it.
-func TestFolder_BrokenReplacement(t *testing.T) {
+func TestFolder_brokenReplacementReplacesNothing(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("old")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
@@ -163,7 +163,7 @@ func TestFolder_BrokenReplacement(t *testing.T) {
 }
 
 // A file that is still being written is not loaded, however slow the writer.
-func TestFolder_HalfWritten(t *testing.T) {
+func TestFolder_waitsForWriters(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
 	whole := guest{manifest: tools("whole"), answer: says("1"), pad: 64 << 10}.wasm()
@@ -196,7 +196,7 @@ func TestFolder_HalfWritten(t *testing.T) {
 	eventually(t, "loaded whole", func() bool { return has(r, "p-whole") })
 }
 
-func TestFolder_IgnoresWhatIsNoPlugin(t *testing.T) {
+func TestFolder_ignoresOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	g := guest{manifest: tools("say"), answer: says("x")}
 	g.write(t, dir, ".hidden.wasm")
@@ -221,7 +221,7 @@ func TestFolder_IgnoresWhatIsNoPlugin(t *testing.T) {
 	}
 }
 
-func TestFolder_EachFaultIsReported(t *testing.T) {
+func TestFolder_reportsEachFault(t *testing.T) {
 	dir := t.TempDir()
 	good := guest{manifest: tools("say"), answer: says("x")}.wasm()
 	for name, content := range map[string][]byte{
@@ -253,7 +253,7 @@ func TestFolder_EachFaultIsReported(t *testing.T) {
 }
 
 // A module with a manifest that does not compile is removed after its first call.
-func TestFolder_ManifestOfAModuleThatDoesNotCompile(t *testing.T) {
+func TestFolder_reportsAModuleThatDoesNotCompile(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("x"), imports: "thing"}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
@@ -298,7 +298,7 @@ func TestDecision4_PluginNamesCollide(t *testing.T) {
 	}
 }
 
-func TestConfigure_Sources(t *testing.T) {
+func TestConfigure_findsNewSources(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	path := guest{manifest: tools("say"), answer: says("1")}.write(t, elsewhere, "file.wasm")
 	guest{manifest: tools("say"), answer: says("2")}.write(t, elsewhere, "other.wasm")
@@ -329,7 +329,7 @@ func TestConfigure_Sources(t *testing.T) {
 }
 
 // A file is the plugin of each key that names it, by file name or as source, also if a key is added later.
-func TestConfigure_KeysOfOneFile(t *testing.T) {
+func TestConfigure_severalKeysOfOneFile(t *testing.T) {
 	dir := t.TempDir()
 	path := sayer("hello").write(t, dir, "hello.wasm")
 	sayer("code").write(t, dir, "code.wasm")
@@ -361,7 +361,7 @@ func TestConfigure_KeysOfOneFile(t *testing.T) {
 	all(r, "hello-say hello2-say")
 }
 
-func TestFolder_ThatComesLater(t *testing.T) {
+func TestFolder_mayComeLater(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins")
 	r := open(t, options(t, dir))
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -374,7 +374,7 @@ func TestFolder_ThatComesLater(t *testing.T) {
 	eventually(t, "watched from then on", func() bool { return has(r, "q-hear") })
 }
 
-func TestFolder_SameBytesAreNotLoadedAgain(t *testing.T) {
+func TestFolder_keepsTheModuleOfEqualBytes(t *testing.T) {
 	dir := t.TempDir()
 	g := guest{manifest: tools("say"), answer: says("1")}
 	path := g.write(t, dir, "p.wasm")
@@ -399,7 +399,7 @@ func TestFolder_SameBytesAreNotLoadedAgain(t *testing.T) {
 	}
 }
 
-func TestFiles_LoadOnceWithoutWatching(t *testing.T) {
+func TestFiles_areLoadedOnceAndNotWatched(t *testing.T) {
 	dir := t.TempDir()
 	path := guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "my.plugin.wasm")
 	guest{manifest: tools("no"), answer: says("1")}.write(t, dir, "other.wasm")
@@ -426,7 +426,7 @@ func (c untilCancelled) Progress(ctx context.Context, _ json.RawMessage) {
 	<-ctx.Done()
 }
 
-func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
+func TestClose_cancelsCallsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), ask: progress, answer: says("late")}.write(t, dir, "p.wasm")
 	r, err := New(t.Context(), options(t, dir))
@@ -452,7 +452,7 @@ func TestClose_CancelsCallsWhenTimeIsUp(t *testing.T) {
 	}
 }
 
-func TestWarming_CompilesAheadOfTheFirstCall(t *testing.T) {
+func TestLoader_compilesAheadOfTheFirstCall(t *testing.T) {
 	dir := t.TempDir()
 	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
 	r, err := newRegistry(options(t, dir))

@@ -13,7 +13,7 @@ import (
 
 // A host that ends right after its first list has pinned the listed plugins and stored their bytes: the next host
 // serves them if the files change.
-func TestIdentity_ofAShortLife(t *testing.T) {
+func TestIdentity_isKeptByAShortRun(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
@@ -35,7 +35,7 @@ func TestIdentity_ofAShortLife(t *testing.T) {
 
 // The first call of a plugin waits until it is pinned and its bytes are stored, since the host may be killed during the
 // call.
-func TestIdentity_beforeTheFirstCall(t *testing.T) {
+func TestIdentity_isPinnedBeforeTheFirstCall(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
@@ -52,7 +52,7 @@ func TestIdentity_beforeTheFirstCall(t *testing.T) {
 }
 
 // A pin is in the lock file only if its bytes are stored, and the status never claims otherwise.
-func TestIdentity_noFalseWord(t *testing.T) {
+func TestIdentity_pinsOnlyStoredBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	closeNow(t, f.trusted("p.wasm", "p"))
 	if err := os.Remove(f.lock(lock.Options{}).Copies.Path(digestOf(honest()))); err != nil {
@@ -66,7 +66,7 @@ func TestIdentity_noFalseWord(t *testing.T) {
 }
 
 // A different file of a pinned name is held in any folder, and the pinned bytes serve there.
-func TestIdentity_inAnotherFolder(t *testing.T) {
+func TestIdentity_holdsInAnyFolder(t *testing.T) {
 	f := newLockedFolder(t)
 	closeNow(t, f.trusted("p.wasm", "p"))
 	first := f.dir
@@ -81,7 +81,7 @@ func TestIdentity_inAnotherFolder(t *testing.T) {
 }
 
 // An automatic update applies to the approved file only, not to a file of the same name in a different folder.
-func TestIdentity_sameInterfaceElsewhere(t *testing.T) {
+func TestIdentity_updatesApplyToTheApprovedFile(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesSame}}
 	closeNow(t, f.trusted("p.wasm", "p"))
@@ -98,7 +98,7 @@ func TestIdentity_sameInterfaceElsewhere(t *testing.T) {
 
 // Of two hosts that see different bytes of one name first, at once, one pins its own; the other rejects its first call,
 // and serves the pinned bytes from then on.
-func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
+func TestIdentity_firstOfTwoHostsPins(t *testing.T) {
 	f := newLockedFolder(t)
 	g := newLockedFolder(t)
 	g.options.State = f.options.State
@@ -123,7 +123,7 @@ func TestIdentity_ofTwoHostsAtOnce(t *testing.T) {
 
 // digest: in the settings selects the only bytes that may serve: from the first start, also with a closed lock, and
 // regardless of the pin.
-func TestIdentity_digest(t *testing.T) {
+func TestIdentity_digestOfTheSettingsDecides(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
 	f.options.Plugins = map[string]Config{"p": {Digest: digestOf(honest())}}
@@ -167,7 +167,7 @@ func TestIdentity_digest(t *testing.T) {
 
 // One file name matches a name of the settings exactly. Other files with that plugin name are held, with or without it,
 // and so are two that differ in case.
-func TestIdentity_fileNames(t *testing.T) {
+func TestIdentity_oneFileMatchesAName(t *testing.T) {
 	for _, test := range []struct {
 		files, keys string
 		serves      string // files
@@ -218,7 +218,7 @@ func TestIdentity_fileNames(t *testing.T) {
 
 // A name is pinned once per state folder, ignoring case, by the first host: a file in a different case gets neither its
 // grants nor its place, though a case-sensitive file system tells them apart.
-func TestIdentity_otherCase(t *testing.T) {
+func TestIdentity_ignoresCase(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {}}
 	closeNow(t, f.trusted("p.wasm", "p"))
@@ -248,7 +248,7 @@ func TestIdentity_otherCase(t *testing.T) {
 }
 
 // The command suggested for a held plugin is complete: it selects this folder and these settings.
-func TestIdentity_typed(t *testing.T) {
+func TestIdentity_suggestsTheWholeCommand(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Typed = "'/srv/my plugins' --config /etc/s.yaml"
 	r := f.trusted("p.wasm", "p")

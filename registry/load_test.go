@@ -26,10 +26,8 @@ func old(t testing.TB, path string) {
 	}
 }
 
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
 // A wrong cache entry is detected: the digest is checked before compilation, and the file loaded again.
-func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
+func TestCache_wrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, dir)
 	o.State = t.TempDir()
@@ -40,7 +38,7 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := cache.Open(o.State, discard())
+	c := cache.Open(o.State, loggerOr(nil))
 	c.PutDigest(st, fileid.Digest(lie))
 	c.PutModule(fileid.Digest(lie), cache.Module{Dialect: "native", Manifest: []byte(tools("say", "gone"))})
 	c.Flush()
@@ -61,7 +59,7 @@ func TestCache_WrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 }
 
 // A file removed before its first call fails that call only.
-func TestModule_FileIsAway(t *testing.T) {
+func TestModule_missingFileFailsItsCallOnly(t *testing.T) {
 	dir := t.TempDir()
 	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
@@ -76,8 +74,8 @@ func TestModule_FileIsAway(t *testing.T) {
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
 }
 
-// TestLoading_isNotMissing: a file that is still being written is not reported as missing.
-func TestLoading_isNotMissing(t *testing.T) {
+// A file that is still being written is not reported as missing.
+func TestStatus_writtenFileIsLoading(t *testing.T) {
 	dir := t.TempDir()
 	old(t, honest().write(t, dir, "a.wasm"))
 	var log strings.Builder
@@ -94,9 +92,9 @@ func TestLoading_isNotMissing(t *testing.T) {
 	}
 }
 
-// TestDescribe_limits: plugin/describe has its own deadline, which the limits of calls do not change, and the
+// Plugin/describe has its own deadline, which the limits of calls do not change, and the
 // documentation states it.
-func TestDescribe_limits(t *testing.T) {
+func TestDescribe_hasItsOwnDeadline(t *testing.T) {
 	dir := t.TempDir()
 	guest{answer: `{"result":` + tools("say") + `}`}.write(t, dir, "p.wasm")
 	o := options(t, dir)

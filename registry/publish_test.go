@@ -48,7 +48,7 @@ const everything = `{"tools":[{"name":"do it","inputSchema":{"type":"object"},"x
 "prompts":[{"name":"ask"}],"resources":[{"uri":"test://a/fixed","name":"f"}],
 "resourceTemplates":[{"uriTemplate":"test://a/{id}","name":"i"}]}`
 
-func TestAddGo_Refuses(t *testing.T) {
+func TestAddGo_refusesBadManifests(t *testing.T) {
 	r := open(t, Options{})
 	for name, manifest := range map[string]string{
 		"sallyport": `{}`, "a-b": `{}`, "a": `{"tools":[{"name":"x"}]}`, "b": `[]`,
@@ -101,7 +101,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 }
 
 // A plugin can report updates of its own resources only. A replaced plugin reports an update of all its resources.
-func TestChange_Updated(t *testing.T) {
+func TestWatch_reportsUpdatesOfOwnResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, Options{})
 		own := `{"resources":[{"uri":"a://x","name":"x"},{"uri":"a://hidden","name":"h","hidden":true}],` +
@@ -199,7 +199,7 @@ func TestDecision5_Visible(t *testing.T) {
 	}
 }
 
-func TestWatch_Coalesces(t *testing.T) {
+func TestWatch_coalescesChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, Options{})
 		time.Sleep(time.Second)
@@ -233,7 +233,7 @@ func TestWatch_Coalesces(t *testing.T) {
 	})
 }
 
-func TestBuiltin_ListsPlugins(t *testing.T) {
+func TestBuiltin_listsPlugins(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "broken.wasm", []byte("no wasm at all"))
 	r := open(t, options(t, dir))
@@ -253,7 +253,7 @@ func TestBuiltin_ListsPlugins(t *testing.T) {
 	}
 }
 
-func TestConfigure_WrongChangesNothing(t *testing.T) {
+func TestConfigure_changesNothingOnError(t *testing.T) {
 	r := open(t, Options{})
 	addGo(t, r, "p", tools("t"))
 	before := r.Snapshot()
@@ -267,7 +267,7 @@ func TestConfigure_WrongChangesNothing(t *testing.T) {
 	}
 }
 
-func TestClose_EndsEverything(t *testing.T) {
+func TestClose_endsEverything(t *testing.T) {
 	r, err := New(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +291,7 @@ func TestClose_EndsEverything(t *testing.T) {
 }
 
 // A line with {workspace} counts as one for the configured folder.
-func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
+func TestPublish_fileURIsOfTheWorkspace(t *testing.T) {
 	line, err := grant.ParseLine("fs: read {workspace}/**")
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func TestPublish_FileURIsOfTheWorkspace(t *testing.T) {
 }
 
 // A configuration with only line numbers changed is a no-op: a plugin keeps its instances.
-func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
+func TestConfigure_keepsTheGenerationOfMovedLines(t *testing.T) {
 	dir := t.TempDir()
 	honest().write(t, dir, "p.wasm")
 	lines := func(first int) map[string]Config {
@@ -352,7 +352,7 @@ func TestConfigure_otherLinesKeepTheGeneration(t *testing.T) {
 }
 
 // All default limits apply to plugins without settings, also after a change.
-func TestReconfigure_defaults(t *testing.T) {
+func TestReconfigure_appliesDefaults(t *testing.T) {
 	limits := func(n int64) (l runtime.Limits) {
 		v := reflect.ValueOf(&l).Elem()
 		for i := range v.NumField() {

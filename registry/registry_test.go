@@ -126,7 +126,7 @@ func (b *blocking) Progress(context.Context, json.RawMessage) {
 
 func (b *blocking) Message(context.Context, json.RawMessage) {}
 
-func TestFolderServesWhatIsThere(t *testing.T) {
+func TestNew_servesTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("hello")}.write(t, dir, "greeter.wasm")
 	r := open(t, options(t, dir))
@@ -140,7 +140,7 @@ func TestFolderServesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestDescribedWithoutManifest(t *testing.T) {
+func TestNew_asksAModuleWithoutManifest(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, dir)
 	o.State = t.TempDir()
@@ -155,7 +155,7 @@ func TestDescribedWithoutManifest(t *testing.T) {
 	}
 }
 
-func TestFailureCarriesStderr(t *testing.T) {
+func TestCall_failureCarriesStderr(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), trap: true, stderr: "it went wrong\n"}.write(t, dir, "bad.wasm")
 	r := open(t, options(t, dir))

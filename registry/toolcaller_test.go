@@ -64,7 +64,7 @@ func nestedRegistry(t *testing.T, configs map[string]Config, ask string) *Regist
 	return r
 }
 
-func TestNested_UnderBothGrants(t *testing.T) {
+func TestToolCaller_isUnderBothGrants(t *testing.T) {
 	out := grantsOf(t, "net: GET http://127.0.0.1:1/{args.who}")
 	for _, tt := range []struct {
 		name  string
@@ -97,7 +97,7 @@ func TestNested_UnderBothGrants(t *testing.T) {
 	}
 }
 
-func TestNested_DepthIsBounded(t *testing.T) {
+func TestToolCaller_limitsDepth(t *testing.T) {
 	r := open(t, Options{Plugins: map[string]Config{"loop": {Grants: grantsOf(t, "tools: loop-go {any: true}")}}})
 	calls := 0
 	if err := r.AddGo("loop", []byte(nestedManifest), passing(func(json.RawMessage) string {
@@ -113,8 +113,8 @@ func TestNested_DepthIsBounded(t *testing.T) {
 	}
 }
 
-// TestNested_ReadOnlyBindsTheCallee: a tool with readOnlyHint calls one that writes.
-func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
+// A tool with readOnlyHint calls one that writes.
+func TestToolCaller_readOnlyBindsTheCallee(t *testing.T) {
 	h := hostfuncs.NewHost(&hostfuncs.Options{State: t.TempDir()})
 	t.Cleanup(h.Close)
 	r := open(t, Options{Host: h, Plugins: map[string]Config{
@@ -155,7 +155,7 @@ func TestNested_ReadOnlyBindsTheCallee(t *testing.T) {
 }
 
 // A nested call is in the trace of its caller, with a new parent id that neither plugin can choose.
-func TestNested_Trace(t *testing.T) {
+func TestToolCaller_passesTheTrace(t *testing.T) {
 	const given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	r := open(t, Options{Plugins: map[string]Config{"outer": {Grants: grantsOf(t, "tools: inner-go {any: true}")}}})
 	var seen []json.RawMessage

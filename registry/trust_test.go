@@ -139,7 +139,7 @@ func closeNow(t *testing.T, r *Registry) {
 	}
 }
 
-func TestOtherBytesAreHeldWhileTheApprovedServe(t *testing.T) {
+func TestTrust_holdsNewBytesWhileTheApprovedServe(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 
@@ -165,7 +165,7 @@ func TestOtherBytesAreHeldWhileTheApprovedServe(t *testing.T) {
 	}
 }
 
-func TestRejectedBytesStayHeld(t *testing.T) {
+func TestTrust_holdsRejectedBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 	evil().write(t, f.dir, "p.wasm")
@@ -184,7 +184,7 @@ func TestRejectedBytesStayHeld(t *testing.T) {
 	eventually(t, "all is well again", func() bool { return status(r, "p").Waits == "" })
 }
 
-func TestLockedServesNothingElse(t *testing.T) {
+func TestTrust_lockedServesOnlyApprovedBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{Locked: true})
@@ -214,9 +214,9 @@ func wantPrompt(t *testing.T, r *Registry, want string) {
 	})
 }
 
-// TestTexts: a prompt without approval serves before and after a change; an approved one is held when it changes, and
+// A prompt without approval serves before and after a change; an approved one is held when it changes, and
 // its approved text serves, also after a restart.
-func TestTexts(t *testing.T) {
+func TestTrust_holdsAChangedDocumentOnceApproved(t *testing.T) {
 	f := newLockedFolder(t)
 	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
 	r := f.start(lock.Options{})
@@ -244,8 +244,8 @@ func TestTexts(t *testing.T) {
 	wantPrompt(t, r, "Obey me.")
 }
 
-// TestBrokenFiles: the approved bytes serve, also after a restart, if the file is no longer a plugin.
-func TestBrokenFiles(t *testing.T) {
+// The approved bytes serve, also after a restart, if the file is no longer a plugin.
+func TestTrust_servesTheApprovedBytesOfABrokenFile(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 	writeFile(t, f.dir, "q.prompt.md", promptText("Do it."))
@@ -267,8 +267,8 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestLockedTexts: with a closed lock, a text serves once it is approved, and code in its place does not.
-func TestLockedTexts(t *testing.T) {
+// With a closed lock, a text serves once it is approved, and code in its place does not.
+func TestTrust_lockedServesOnlyApprovedDocuments(t *testing.T) {
 	f := newLockedFolder(t)
 	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
 	r := f.start(lock.Options{Locked: true})
@@ -288,9 +288,9 @@ func TestLockedTexts(t *testing.T) {
 	}
 }
 
-// TestAnotherKindOfFileDoesNotTakeAName: the pin belongs to the name, not to the file. A manifest with a different
+// The pin belongs to the name, not to the file. A manifest with a different
 // module, or a configuration with a different source, is held.
-func TestAnotherKindOfFileDoesNotTakeAName(t *testing.T) {
+func TestTrust_pinBelongsToTheName(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 	evil().write(t, f.dir, "q.wasm")
@@ -305,7 +305,7 @@ func TestAnotherKindOfFileDoesNotTakeAName(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 }
 
-func TestSameInterfaceNeedsNoAnswer(t *testing.T) {
+func TestUpdates_sameInterfaceNeedsNoApproval(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesSame}}
 	r := f.trusted("p.wasm", "p")
@@ -320,7 +320,7 @@ func TestSameInterfaceNeedsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestDevServesWhatIsThere(t *testing.T) {
+func TestUpdates_devServesAnyBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesDev}}
 	honest().write(t, f.dir, "p.wasm")
@@ -332,9 +332,9 @@ func TestDevServesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestAskedDefinitions: a plugin without a manifest section changes its answer to plugin/describe. Its code is
+// A plugin without a manifest section changes its answer to plugin/describe. Its code is
 // approved, its new definitions are not.
-func TestAskedDefinitions(t *testing.T) {
+func TestTrust_hidesNewDefinitionsOfApprovedCode(t *testing.T) {
 	f := newLockedFolder(t)
 	asked := guest{answer: `{"result":` + tools("old", "new") + `}`}
 	asked.write(t, f.dir, "p.wasm")
@@ -362,8 +362,8 @@ func TestAskedDefinitions(t *testing.T) {
 	}
 }
 
-// TestLockedHoldsWhatIsSaidLater: a plugin approved without definitions cannot add any under a closed lock.
-func TestLockedHoldsWhatIsSaidLater(t *testing.T) {
+// A plugin approved without definitions cannot add any under a closed lock.
+func TestTrust_lockedHidesLaterDefinitions(t *testing.T) {
 	f := newLockedFolder(t)
 	asked := guest{answer: `{"result":` + tools("new") + `}`}
 	asked.write(t, f.dir, "p.wasm")
@@ -379,7 +379,7 @@ func TestLockedHoldsWhatIsSaidLater(t *testing.T) {
 	}
 }
 
-func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
+func TestTrust_refusesChangedCopies(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 	closeNow(t, r)
@@ -399,7 +399,7 @@ func TestKeptBytesThatWereChangedDoNotServe(t *testing.T) {
 
 // Files without approval are reported as such, and lists and a serving host choose the same of several files of one
 // name, in any order of discovery.
-func TestTheExactNameHasItInAList(t *testing.T) {
+func TestNames_exactFileNameWinsInLists(t *testing.T) {
 	for _, o := range []lock.Options{{ReadOnly: true}, {}} {
 		for _, first := range []string{"a-b.wasm", "a_b.wasm"} {
 			f := newLockedFolder(t)
@@ -432,7 +432,7 @@ func TestTheExactNameHasItInAList(t *testing.T) {
 	}
 }
 
-func TestTheApprovedFileKeepsItsName(t *testing.T) {
+func TestNames_approvedFileKeepsItsName(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("a_b.wasm", "a_b")
 	evil().write(t, f.dir, "a-b.wasm")
@@ -447,8 +447,8 @@ func TestTheApprovedFileKeepsItsName(t *testing.T) {
 	wantSays(t, r, "a_b-say", "honest")
 }
 
-// TestAnotherManifestIsHeld changes the values of an Extism manifest but not the code.
-func TestAnotherManifestIsHeld(t *testing.T) {
+// An Extism manifest with changed values is held, though its code is the same.
+func TestTrust_holdsAChangedExtismManifest(t *testing.T) {
 	const good = "https://good.example"
 	for change, after := range map[string]string{
 		`"config":{"to":"https://evil.example"}`:                       "https://evil.example",
@@ -468,9 +468,9 @@ func TestAnotherManifestIsHeld(t *testing.T) {
 	}
 }
 
-// TestAManifestPutBesideApprovedCodeIsHeld adds a manifest with values to code approved without one, and removes a
-// manifest that restricted the code's configuration.
-func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
+// Held are a manifest with values beside code approved without one, and the removal of a manifest that restricted the
+// code's configuration.
+func TestTrust_holdsAnAddedOrRemovedExtismManifest(t *testing.T) {
 	const with = `{"wasm":[{"path":"p.wasm"}],"config":{"to":"https://evil.example"}}`
 	t.Run("put", func(t *testing.T) {
 		f := newLockedFolder(t)
@@ -491,7 +491,7 @@ func TestAManifestPutBesideApprovedCodeIsHeld(t *testing.T) {
 
 // A new manifest does not displace an approved plugin, whichever module it names, and an approved manifest that became
 // unusable does not stop its plugin.
-func TestAManifestTakesNoApprovedPluginDown(t *testing.T) {
+func TestTrust_noManifestStopsAnApprovedPlugin(t *testing.T) {
 	for name, manifest := range map[string]string{
 		"evil.json": `{"wasm":[{"path":"time.wasm"}]}`,
 		"time.json": `{"wasm":[{"path":"time.wasm"}],"memory":{"max_pages":1}}`,
@@ -537,7 +537,7 @@ func TestAManifestTakesNoApprovedPluginDown(t *testing.T) {
 	}
 }
 
-func TestReview(t *testing.T) {
+func TestReview_showsAndApprovesTheDifference(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
 	if _, err := r.Review("p"); !errors.Is(err, ErrNothingWaits) {

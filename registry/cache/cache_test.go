@@ -14,7 +14,7 @@ import (
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func TestCache_RemembersAcrossRuns(t *testing.T) {
+func TestCache_remembersAcrossRuns(t *testing.T) {
 	dir := t.TempDir()
 	c := Open(dir, discard())
 	st := fileid.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
@@ -40,7 +40,7 @@ func TestCache_RemembersAcrossRuns(t *testing.T) {
 	}
 }
 
-func TestCache_IgnoresWhatIsWrong(t *testing.T) {
+func TestCache_ignoresWrongEntries(t *testing.T) {
 	st, digest := fileid.Stamp{Size: 1}, fileid.Digest(nil)
 	key := st.Key()
 	for name, content := range map[string]string{
@@ -79,7 +79,7 @@ func TestCache_IgnoresWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestCache_IsBounded(t *testing.T) {
+func TestCache_limitsEntries(t *testing.T) {
 	dir := t.TempDir()
 	c := Open(dir, discard())
 	for i := range maxCached + 100 {
@@ -97,7 +97,7 @@ func TestCache_IsBounded(t *testing.T) {
 	}
 }
 
-func TestCache_ManifestsAreBounded(t *testing.T) {
+func TestCache_limitsManifests(t *testing.T) {
 	c := Open(t.TempDir(), discard())
 	newest := fileid.Digest([]byte("newest"))
 	if err := os.Mkdir(filepath.Join(c.dir, "manifests"), 0o700); err != nil {

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// read writes a document and reads it.
-func read(t *testing.T, name string, content []byte) (*Document, error) {
+// readFile writes a document and reads it.
+func readFile(t *testing.T, name string, content []byte) (*Document, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -26,8 +25,8 @@ func read(t *testing.T, name string, content []byte) (*Document, error) {
 	return d, err
 }
 
-func TestRead_Prompt(t *testing.T) {
-	d, err := read(t, "code review.prompt.md",
+func TestRead_servesAPrompt(t *testing.T) {
+	d, err := readFile(t, "code review.prompt.md",
 		[]byte("---\narguments: [{name: file, required: true}, {name: tone, values: [kind, strict]}]\n---\nReview {{file}}.\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,22 +47,8 @@ func TestRead_Prompt(t *testing.T) {
 }
 
 // A skill publishes its SKILL.md as a resource, and its other files by a template.
-func TestRead_Skill(t *testing.T) {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for name, text := range map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\nx\n", "a/b.bin": "\xff"} {
-		f, err := w.Create(name)
-		if err == nil {
-			_, err = f.Write([]byte(text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := read(t, "greeting.skill", b.Bytes())
+func TestRead_servesASkill(t *testing.T) {
+	d, err := readFile(t, "greeting.skill", pack(t, "SKILL.md", "---\nname: hi\ndescription: Says hi.\n---\nx\n", "a/b.bin", "\xff"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +67,9 @@ func TestRead_Skill(t *testing.T) {
 	}
 }
 
-func TestRead_Refuses(t *testing.T) {
+func TestRead_refusesOtherFiles(t *testing.T) {
 	for name, want := range map[string]string{"x.skill": "no zip archive", "x.prompt.md": "no argument", "x.md": "no prompt and no skill"} {
-		if _, err := read(t, name, []byte("---\n---\n{{x}}\n")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readFile(t, name, []byte("---\n---\n{{x}}\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
@@ -94,26 +79,13 @@ func TestRead_Refuses(t *testing.T) {
 }
 
 // SKILL.md and short files are stored as text even if other files are too long.
-func TestTerms_longFile(t *testing.T) {
-	files := map[string]string{"SKILL.md": "---\nname: hi\ndescription: Says hi.\n---\n" + strings.Repeat("y", 5000), "b.md": "short"}
-	for i := range 500 {
-		files[fmt.Sprintf("A%d.md", i)] = strings.Repeat("x", 9000)
+func TestTerms_longFileDisplacesNoOther(t *testing.T) {
+	const long = 500
+	files := []string{"SKILL.md", "---\nname: hi\ndescription: Says hi.\n---\n" + strings.Repeat("y", 5000), "b.md", "short"}
+	for i := range long {
+		files = append(files, fmt.Sprintf("A%d.md", i), strings.Repeat("x", 9000))
 	}
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for name, text := range files {
-		f, err := w.Create(name)
-		if err == nil {
-			_, err = f.Write([]byte(text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := Parse(b.Bytes(), "hi.skill")
+	d, err := Parse(pack(t, files...), "hi.skill")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +95,13 @@ func TestTerms_longFile(t *testing.T) {
 			t.Errorf("%s is not in words: %s", name, terms["file "+name])
 		}
 	}
-	if len(terms) < len(files) {
-		t.Errorf("%d of %d files are there", len(terms), len(files))
+	if want := long + 2; len(terms) < want {
+		t.Errorf("got %d terms, want %d", len(terms), want)
 	}
 }
 
 // A file of one byte over the limit is not read.
-func TestRead_TooLarge(t *testing.T) {
+func TestRead_refusesLargeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.skill")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-func TestParse(t *testing.T) {
+func TestParse_readsManifests(t *testing.T) {
 	m, err := Parse([]byte(`{"wasm":[{"path":"a.wasm","hash":"` + strings.ToUpper(hash) + `","name":"main"}],
 		"config":{"k":"v","PWD":"/x","a=b":"c"},"memory":{"max_pages":3,"max_var_bytes":10},"timeout_ms":1500,
 		"allowed_hosts":["api.example.com","*","*.example.com","a?c"],"allowed_paths":{"/srv/d":"/srv/d","rel":"/x"},"extra":1}`))
@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_refused(t *testing.T) {
+func TestParse_refusesBadManifests(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                       "this is no Extism manifest: ",
 		`[]`:                                     "this is no Extism manifest: ",
@@ -82,7 +82,7 @@ func deep(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repe
 func hosts(n int) string { return strings.TrimSuffix(strings.Repeat(`"a.example",`, n), ",") }
 
 // A pattern that would take exponential time to compile or match is rejected at once.
-func TestHostGrant_bomb(t *testing.T) {
+func TestHostGrant_refusesExpensivePatterns(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("{a,b}", 5000), strings.Repeat("*a", 5000), "{" + strings.Repeat("a,", 9000) + "b}", "[a-", strings.Repeat("?", 9000),
 		"", "a/b", "a:b:c", "user@host", "*.*.*.*.1", "\x00",
@@ -101,7 +101,7 @@ func TestHostGrant_bomb(t *testing.T) {
 	}
 }
 
-func TestPathGrant(t *testing.T) {
+func TestPathGrant_convertsPaths(t *testing.T) {
 	for _, c := range []struct{ place, guest, want string }{
 		{"/srv", "/srv", "fs: write /srv/**"}, {"ro:/srv/", "", "fs: read /srv/**"}, {"/a*{b}", "/a*{b}", "fs: write /a{*}{{}b{}}/**"},
 	} {
@@ -116,7 +116,7 @@ func TestPathGrant(t *testing.T) {
 	}
 }
 
-func TestModule(t *testing.T) {
+func TestModule_staysInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "in", "sub"), 0o755); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func ready(t *testing.T, w *Watcher) {
 	}
 }
 
-func TestWatcher_AddReplaceRemove(t *testing.T) {
+func TestWatcher_addsReplacesAndRemoves(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.wasm"), "1")
 	write(t, filepath.Join(dir, "no.txt"), "1")
@@ -169,7 +169,7 @@ func TestWatcher_AddReplaceRemove(t *testing.T) {
 }
 
 // Without file system notifications, the folder is polled.
-func TestWatcher_PollsWithoutTheSystem(t *testing.T) {
+func TestWatcher_pollsWithoutTheSystem(t *testing.T) {
 	dir := t.TempDir()
 	_, r := start(t, dir, func(w *Watcher) {
 		w.events.open = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many") }
@@ -180,7 +180,7 @@ func TestWatcher_PollsWithoutTheSystem(t *testing.T) {
 	eventually(t, r, "")
 }
 
-func TestWatcher_Sources(t *testing.T) {
+func TestWatcher_followsSources(t *testing.T) {
 	dir := t.TempDir()
 	one, off := filepath.Join(dir, "one"), filepath.Join(dir, "off")
 	write(t, one, "1")
@@ -200,7 +200,7 @@ func TestWatcher_Sources(t *testing.T) {
 }
 
 // A file that changes during loading is loaded again.
-func TestWatcher_ChangedMeanwhile(t *testing.T) {
+func TestWatcher_loadsAFileThatChangesMeanwhileAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.wasm")
 	hold := make(chan struct{})
@@ -258,7 +258,7 @@ func TestWatcher_waitsUntilAFileIsUnchanged(t *testing.T) {
 	}
 }
 
-func TestWatcher_EndsWithItsContext(t *testing.T) {
+func TestWatcher_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := New(ctx, Options{Files: &record{}, Go: func(f func()) { go f() }, Logger: slog.New(slog.DiscardHandler)})
 	cancel()
@@ -278,7 +278,7 @@ func TestWatcher_EndsWithItsContext(t *testing.T) {
 }
 
 // Looked waits for files that are being loaded, and publishes them; it does not wait for one that is being written.
-func TestWatcher_Looked(t *testing.T) {
+func TestLooked_ignoresWrittenFiles(t *testing.T) {
 	dir := t.TempDir()
 	hold := make(chan struct{})
 	write(t, filepath.Join(dir, "a.wasm"), "1")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDifference(t *testing.T) {
+func TestDifference_listsChanges(t *testing.T) {
 	before := Terms{
 		Imports: []string{"a.x", "a.y"}, Wants: []json.RawMessage{json.RawMessage(`{"net":"GET https://a.example/**"}`)},
 		Definitions: map[string]json.RawMessage{
@@ -51,7 +51,7 @@ func show(pieces []Piece) string {
 	return strings.Join(out, "|")
 }
 
-func TestWords(t *testing.T) {
+func TestWords_compareWordByWord(t *testing.T) {
 	for _, c := range []struct{ before, after, want string }{
 		{"", "", ""}, {"a b", "a b", "=a b"}, {"a", "b", "-a|+b"}, {"a b c", "a c", "=a|-b|=c"},
 		{"Searches notes by words.", "Searches notes and mail by words.", "=Searches notes|+and mail|=by words."},
@@ -67,8 +67,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestWords_rebuilds: the pieces rebuild both texts, for random ones.
-func TestWords_rebuilds(t *testing.T) {
+// The pieces rebuild both texts, for random ones.
+func TestWords_rebuildBothTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() string {
 		var w []string
@@ -94,8 +94,8 @@ func TestWords_rebuilds(t *testing.T) {
 	}
 }
 
-// TestDifferenceShowsEachChange: every change is shown, also of keys and values that look like others.
-func TestDifferenceShowsEachChange(t *testing.T) {
+// Every change is shown, also of keys and values that look like others.
+func TestDifference_showsEachChange(t *testing.T) {
 	for _, tt := range []struct{ before, after, want string }{
 		{`{"p":{"a":{"description":"good"}}}`, `{"p":{"a":{"description":"evil"}},"p.a.description":"good"}`,
 			"tool t: \"p.a.description\"||good;tool t: p.a.description|good|evil"},

@@ -29,9 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// TestKilledWriter: a process killed during a write leaves a readable file with everything that it had reported as
+// A process killed during a write leaves a readable file with everything that it had reported as
 // written, and no lock that blocks others.
-func TestKilledWriter(t *testing.T) {
+func TestLock_survivesAKilledWriter(t *testing.T) {
 	o := options(t)
 	self, err := os.Executable()
 	if err != nil {

@@ -52,7 +52,7 @@ func wantDigest(t *testing.T, l *Lock, name, want string) {
 	}
 }
 
-func TestTrustOnFirstUse(t *testing.T) {
+func TestTrust_pinsOnFirstUse(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
 	l.Trust("a", terms(1, "x").Pin("a.wasm"))
@@ -80,7 +80,7 @@ func TestTrustOnFirstUse(t *testing.T) {
 	wantDigest(t, again, "a", digest(1))
 }
 
-func TestDefinitionsFirstSeenArePinnedAndKept(t *testing.T) {
+func TestTrust_pinsFirstDefinitions(t *testing.T) {
 	l := open(t, options(t))
 	l.Trust("a", terms(1, "x").Pin("a.wasm"))
 	changed := terms(1, "x", "y")
@@ -92,7 +92,7 @@ func TestDefinitionsFirstSeenArePinnedAndKept(t *testing.T) {
 	}
 }
 
-func TestLockedTrustsNothing(t *testing.T) {
+func TestTrust_lockedPinsNothing(t *testing.T) {
 	o := options(t)
 	o.Locked = true
 	l := open(t, o)
@@ -106,7 +106,7 @@ func TestLockedTrustsNothing(t *testing.T) {
 	wantDigest(t, l, "a", digest(1))
 }
 
-func TestReadOnlyWritesNothing(t *testing.T) {
+func TestLock_readOnlyWritesNothing(t *testing.T) {
 	o := options(t)
 	o.ReadOnly = true
 	l := open(t, o)
@@ -122,7 +122,7 @@ func TestReadOnlyWritesNothing(t *testing.T) {
 	}
 }
 
-func TestRejectedIsNeverTrusted(t *testing.T) {
+func TestReject_isNeverTrusted(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
 	if err := l.Reject(t.Context(), "a", digest(7)); err != nil {
@@ -138,7 +138,7 @@ func TestRejectedIsNeverTrusted(t *testing.T) {
 	}
 }
 
-func TestRejectedAreBounded(t *testing.T) {
+func TestReject_limitsDigests(t *testing.T) {
 	var p Pin
 	for n := range 3 * maxRejected {
 		p = p.rejecting(digest(n))
@@ -148,7 +148,7 @@ func TestRejectedAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherProcessPinnedFirstHolds(t *testing.T) {
+func TestSave_keepsThePinOfAnotherProcess(t *testing.T) {
 	o := options(t)
 	a, b := open(t, o), open(t, o)
 	trust(t, a, "p", terms(1))
@@ -161,7 +161,7 @@ func TestWhatAnotherProcessPinnedFirstHolds(t *testing.T) {
 	wantDigest(t, b, "p", digest(1))
 }
 
-func TestRefreshSeesAnswers(t *testing.T) {
+func TestRefresh_readsApprovals(t *testing.T) {
 	o := options(t)
 	a, b := open(t, o), open(t, o)
 	a.Trust("p", terms(1).Pin("p.wasm"))
@@ -180,7 +180,7 @@ func TestRefreshSeesAnswers(t *testing.T) {
 }
 
 // Refresh reports changes by a second process, also if this one has already read them during an update of its own.
-func TestRefreshTellsWhatSaveFound(t *testing.T) {
+func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
 	trust(t, l, "a", terms(1, "x"))
@@ -205,7 +205,7 @@ func TestRefreshTellsWhatSaveFound(t *testing.T) {
 	}
 }
 
-func TestReplaceWantsThePinThatItSaw(t *testing.T) {
+func TestReplace_needsThePinBefore(t *testing.T) {
 	l := open(t, options(t))
 	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
 		t.Fatal(err)
@@ -220,8 +220,8 @@ func TestReplaceWantsThePinThatItSaw(t *testing.T) {
 	wantDigest(t, l, "p", digest(4))
 }
 
-// TestManyProcesses: concurrent updates of one file by many locks lose no pin.
-func TestManyProcesses(t *testing.T) {
+// Concurrent updates of one file by many locks lose no pin.
+func TestLock_concurrentUpdatesLoseNoPin(t *testing.T) {
 	o := options(t)
 	const n = 12
 	var all sync.WaitGroup
@@ -247,7 +247,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-func TestBrokenFileIsAnErrorAndStays(t *testing.T) {
+func TestOpen_brokenFileIsAnErrorAndStays(t *testing.T) {
 	good, err := encode(map[string]Pin{"a": terms(1, "x").Pin("a.wasm")})
 	if err != nil {
 		t.Fatal(err)
@@ -293,13 +293,13 @@ func TestBrokenFileIsAnErrorAndStays(t *testing.T) {
 	}
 }
 
-func TestNoRegularFile(t *testing.T) {
+func TestOpen_needsARegularFile(t *testing.T) {
 	if _, err := Open(Options{File: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "regular") {
 		t.Error(err)
 	}
 }
 
-func TestKeptBytes(t *testing.T) {
+func TestCopies_returnTheirTerms(t *testing.T) {
 	l := open(t, options(t))
 	want := terms(1, "x")
 	if l.Copies.Has(want.Digest) {
@@ -320,7 +320,7 @@ func TestKeptBytes(t *testing.T) {
 	}
 }
 
-func TestKeptBytesExpireUnlessUsed(t *testing.T) {
+func TestCopies_expireUnlessUsed(t *testing.T) {
 	l := open(t, options(t))
 	age := func(n int) {
 		old := time.Now().Add(-keepFor - time.Hour)
@@ -367,7 +367,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := Parse(once)
 		if err != nil {
-			t.Fatalf("%q is written and cannot be read: %v", once, err)
+			t.Fatalf("%q is written and cannot be readFile: %v", once, err)
 		}
 		if twice, err := encode(again); err != nil || string(twice) != string(once) {
 			t.Errorf("%s\n%s\n%v", once, twice, err)
@@ -375,8 +375,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestOtherCase: of two hosts that see a name first, in two cases, one pins it.
-func TestOtherCase(t *testing.T) {
+// Of two hosts that see a name first, in two cases, one pins it.
+func TestOtherCase_isTheSameName(t *testing.T) {
 	o := options(t)
 	one, two := open(t, o), open(t, o)
 	trust(t, one, "a", terms(1))

@@ -24,7 +24,7 @@ func parse(t *testing.T, raw string) *Manifest {
 	return m
 }
 
-func TestParse_KeepsWhatItDoesNotKnow(t *testing.T) {
+func TestParse_keepsUnknownFields(t *testing.T) {
 	const definition = `{"name":"t","x-new":[1.50,1e400],"inputSchema":{"type":"object","properties":{"b":{},"a":{}}},"_meta":{"ui":{"resourceUri":"ui://x"}}}`
 	m := parse(t, `{"future":true,"tools":[`+definition+`]}`)
 	if len(m.Problems) > 0 || len(m.Tools) != 1 || string(m.Tools[0]) != definition {
@@ -33,14 +33,14 @@ func TestParse_KeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 // _meta.ui may not ask the client for anything.
-func TestParse_ConfinesPages(t *testing.T) {
+func TestParse_confinesPages(t *testing.T) {
 	m := parse(t, `{"resources":[{"uri":"ui://x/page","name":"page","_meta":{"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true}}}]}`)
 	if want := `{"uri":"ui://x/page","name":"page","_meta":{"ui":{"prefersBorder":true}}}`; len(m.Resources) != 1 || string(m.Resources[0]) != want || len(m.Problems) != 1 {
 		t.Errorf("%q %s", m.Problems, m.Resources)
 	}
 }
 
-func TestParse_RefusesTheWhole(t *testing.T) {
+func TestParse_refusesBrokenManifests(t *testing.T) {
 	for _, raw := range []string{
 		"", "null", "[]", "{", `{"tools":{}}`, `{"tools":1}`, `{"prompts":"x"}`, "{\"name\":\"\xff\"}", `{"a":1,"a":2}`,
 		`{"tools":[` + strings.Repeat("{},", MaxEntries) + `{}]}`,
@@ -54,7 +54,7 @@ func TestParse_RefusesTheWhole(t *testing.T) {
 }
 
 // An invalid entry is left out by itself, and named.
-func TestParse_LeavesBadEntriesOut(t *testing.T) {
+func TestParse_leavesBadEntriesOut(t *testing.T) {
 	good := `{"name":"good","inputSchema":{"type":"object"}}`
 	for bad, says := range map[string]string{
 		`1`:                        "tools[0]",
@@ -94,7 +94,7 @@ func TestParse_LeavesBadEntriesOut(t *testing.T) {
 	}
 }
 
-func TestParse_Twice(t *testing.T) {
+func TestParse_leavesOutRepeatedEntries(t *testing.T) {
 	m := parse(t, `{"tools":[{"name":"a","title":"first","inputSchema":{"type":"object"}},{"name":"a","title":"second","inputSchema":{"type":"object"}}],
 		"resources":[{"uri":"x:a","name":"a"},{"uri":"x:b","name":"a"},{"uri":"x:a","name":"c"}]}`)
 	if len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), "first") || len(m.Entries(Tool)) != 1 || len(m.Resources) != 2 {
@@ -105,7 +105,7 @@ func TestParse_Twice(t *testing.T) {
 	}
 }
 
-func TestParse_Headers(t *testing.T) {
+func TestParse_checksHeaderNames(t *testing.T) {
 	for properties, ok := range map[string]bool{
 		`"a":{"type":"string","x-mcp-header":"Region"}`:                                        true,
 		`"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}`:  true,
@@ -130,7 +130,7 @@ func TestParse_Headers(t *testing.T) {
 }
 
 // An argument that looks like a secret should not be in a header: the tool is published with a warning.
-func TestParse_SecretInHeader(t *testing.T) {
+func TestParse_warnsOfSecretsInHeaders(t *testing.T) {
 	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"auth":{"type":"object","properties":{"apiKey":{"type":"string","x-mcp-header":"K"}}},
 		"region":{"type":"string","x-mcp-header":"Region"},"who":{"type":"string","x-mcp-header":"Access-Token"}}}}]}`)
 	if len(m.Entries(Tool)) != 1 || len(m.Problems) != 2 || !strings.Contains(m.Problems[0], `argument "auth.apiKey" looks like a secret`) || !strings.Contains(m.Problems[1], `"who"`) {
@@ -138,7 +138,7 @@ func TestParse_SecretInHeader(t *testing.T) {
 	}
 }
 
-func TestParse_TakesOutWhatIsNotThePlugins(t *testing.T) {
+func TestParse_removesReservedKeys(t *testing.T) {
 	for _, c := range []struct{ member, want string }{
 		{`"_meta":{"io.modelcontextprotocol/x":1,"keep":2}`, `"_meta":{"keep":2}`},
 		{`"_meta":{"com.mcp/x":1,"dev.sallyport/receipt":{},"com.example.mcp/x":3}`, `"_meta":{"com.example.mcp/x":3}`},
@@ -160,7 +160,7 @@ func TestParse_TakesOutWhatIsNotThePlugins(t *testing.T) {
 	}
 }
 
-func TestParse_URIs(t *testing.T) {
+func TestParse_checksURIs(t *testing.T) {
 	resource := func(uri string) string { return fmt.Sprintf(`{"resources":[{"uri":%q,"name":"n"}]}`, uri) }
 	template := func(uri string) string {
 		return fmt.Sprintf(`{"resourceTemplates":[{"uriTemplate":%q,"name":"n"}]}`, uri)
@@ -197,7 +197,7 @@ func TestParse_URIs(t *testing.T) {
 	}
 }
 
-func TestParse_Prompts(t *testing.T) {
+func TestParse_checksPrompts(t *testing.T) {
 	for raw, ok := range map[string]bool{
 		`{"name":"p"}`: true,
 		`{"name":"p","arguments":[{"name":"a","required":true},{"name":"b"}]}`: true,
@@ -212,7 +212,7 @@ func TestParse_Prompts(t *testing.T) {
 	}
 }
 
-func TestParse_StateIsSaid(t *testing.T) {
+func TestParse_readsTheState(t *testing.T) {
 	for state, problems := range map[string]int{"call": 0, "session": 0, "plugin": 1, "forever": 1} {
 		if m := parse(t, `{"state":"`+state+`"}`); len(m.Problems) != problems {
 			t.Errorf("%s: %q", state, m.Problems)
@@ -243,7 +243,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestRefused(t *testing.T) {
+func TestRefused_returnsTheFirstProblem(t *testing.T) {
 	if err := parse(t, toolWith(`"icons":{}`)).Refused(); err != nil {
 		t.Errorf("nothing was lost: %v", err)
 	}
@@ -253,14 +253,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
+func TestOf_holdsOneEntry(t *testing.T) {
 	m := Of(Resource, Entry{ID: "sallyport://x"})
 	if got := m.Entries(Resource); len(got) != 1 || got[0].ID != "sallyport://x" || m.Entries(Tool) != nil {
 		t.Errorf("%+v", m)
 	}
 }
 
-// TestParse_cleansByPlace: texts of a definition are cleaned everywhere, for any property name.
+// Texts of a definition are cleaned everywhere, for any property name.
 func TestParse_cleansByPlace(t *testing.T) {
 	const unseen = `\u001b[2J\udb40\udc41\u202e`
 	for _, name := range []string{"name", "uri", "uriTemplate", "pattern", "default", "enum", "const", "examples", "icons", "_meta", "title", "x"} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOfFile(t *testing.T) {
+func TestNameOfFile_normalizes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/github.wasm": "github", "my-tool.wasm": "my_tool", "a  b--c.wasm": "a_b_c", "-x-.wasm": "x",
 		"time.v2.wasm": "time_v2", "größe.wasm": "gro_e_d353a2", "A1.WASM": "A1",
@@ -27,7 +27,7 @@ func TestOfFile(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckName_refusesBadNames(t *testing.T) {
 	for _, name := range []string{"", "a-b", "a__b", "_a", "a_", "a.b", "a b", "sallyport", "SallyPort", strings.Repeat("a", 41), "ä"} {
 		if CheckName(name) == nil {
 			t.Errorf("%q is taken", name)
@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestPublic(t *testing.T) {
+func TestPublicName_prefixes(t *testing.T) {
 	for _, c := range []struct {
 		local        string
 		prefix, want string
@@ -60,7 +60,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-func TestPublic_CutsLongNames(t *testing.T) {
+func TestPublicName_cutsLongNames(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	if got := PublicName("p", long, false); got != long {
 		t.Errorf("64 characters became %q", got)

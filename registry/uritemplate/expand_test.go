@@ -97,7 +97,7 @@ func inPython(t *testing.T, all []expansion) []string {
 }
 
 // A template matches its expansions, by the RFC and by a library of a different language.
-func TestTemplate_MatchesExpansionsOfOthers(t *testing.T) {
+func TestTemplate_matchesExpansionsOfPython(t *testing.T) {
 	const seed, n = 20261122, 10_000
 	all := generated(rand.New(rand.NewPCG(seed, 1)), n)
 	python := inPython(t, all)

@@ -176,7 +176,7 @@ var rfcExamples = [][2]string{
 }
 
 // A template matches its expansions: the RFC's examples.
-func TestTemplate_MatchesItsExpansions(t *testing.T) {
+func TestTemplate_matchesTheExamplesOfTheRFC(t *testing.T) {
 	for _, e := range rfcExamples {
 		template, want := e[0], e[1]
 		if got := expand(template, rfcValues); got != want {
@@ -193,7 +193,7 @@ func TestTemplate_MatchesItsExpansions(t *testing.T) {
 	}
 }
 
-func TestTemplate_Match(t *testing.T) {
+func TestTemplate_matches(t *testing.T) {
 	for _, c := range []struct {
 		template string
 		yes, no  []string
@@ -227,7 +227,7 @@ func TestTemplate_Match(t *testing.T) {
 	}
 }
 
-func TestParse_Refuses(t *testing.T) {
+func TestParse_refusesBadTemplates(t *testing.T) {
 	for _, template := range []string{
 		"{", "a{b", "a}b", "{}", "{+}", "{a b}", "{a,}", "{a:0}", "{a:x}", "{a:10000}", "{a:01}", "{a:+1}", "{!a}", "{a.}", "{=x}", "{|x}",
 		"a b{c}", "a\x01{c}", "a\x7f", "{a{b}}", strings.Repeat("{a}", 33), strings.Repeat("a", maxTemplate+1),
@@ -256,7 +256,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-func TestTemplate_Scheme(t *testing.T) {
+func TestTemplate_schemeIsLiteral(t *testing.T) {
 	for template, want := range map[string]string{
 		"notes://work/{id}": "notes", "a+b-c.1://h{?q}": "a+b-c.1", "x://h{/a*}": "x", "x://h{#a}": "x", "x://h": "x", "x:///{a}": "x",
 		"x://h{a}": "", "x://{h}/a": "", "x://{/a}": "", "{s}://h/a": "", "x{s}://h/a": "", "1x://h/a": "", "://h/a": "", "x:{a}": "", "x_y://h/a": "",
@@ -271,7 +271,7 @@ func TestTemplate_Scheme(t *testing.T) {
 	}
 }
 
-func TestTemplate_ShapeForgetsNames(t *testing.T) {
+func TestTemplate_shapeForgetsNames(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -287,7 +287,7 @@ func TestTemplate_ShapeForgetsNames(t *testing.T) {
 	}
 }
 
-func TestTemplate_Values(t *testing.T) {
+func TestTemplate_decodesValues(t *testing.T) {
 	for _, tt := range []struct{ template, uri, want string }{
 		{"n://h/{id}", "n://h/7", "map[id:7]"},
 		{"n://h/{id}", "n://h/a%2Fb", "map[id:a/b]"},
