@@ -16,11 +16,12 @@
 // Single aspects are in packages below this one: requests and the form of results (envelope), lists (listing), plugin
 // output and failures (result), messages before the result and subscriptions (notify), questions (inputrequest),
 // suspended calls (continuation), tasks (task) and idempotency keys (idempotency). This package routes requests through
-// them. Each method of MCP is a handler, a function in a file named after its family, such as tool.go. They share:
+// them. The handler of a method is a function in a file named after the method or its family, such as ping.go and
+// list.go. All share:
 //
 //	conn.go           a connection; legacysession.go what initialize began on it, inflight.go its requests
 //	method.go         the method table
-//	request.go        one request, from its acceptance to its response
+//	request.go        one request, from its acceptance to its response; respond.go has its end
 //	client.go         the request as client of its plugin; ask.go sends its questions, reports.go collects effects
 //	answer.go         results; failure.go all errors
 //	resumption.go     a request that continues a call which asked

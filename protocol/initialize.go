@@ -1,34 +1,55 @@
 package protocol
 
 import (
+	"context"
 	"encoding/json"
-	"strconv"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
+	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 )
 
-// Extensions of the modern era supported by this host, in addition to package apps.
-const (
-	extensionTasks  = "io.modelcontextprotocol/tasks"  // calls that outlive their response
-	extensionSkills = "io.modelcontextprotocol/skills" // instructions for a model, with their files
-)
-
-// serverInfo returns the description of a server: its name and version.
-func serverInfo(name, version string) json.RawMessage {
-	return jsonraw.Object{
-		{Key: "name", Value: jsonraw.AppendString(nil, name)},
-		{Key: "version", Value: jsonraw.AppendString(nil, version)},
-	}.Append(nil)
+// initialize begins a legacy session. A repeated initialize, as bridges send on reconnect, begins a new session on
+// the same Conn.
+func initialize(_ context.Context, r *request) ([]byte, error) {
+	requested, err := r.call.Text("protocolVersion")
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"capabilities", "clientInfo"} {
+		if v := jsonraw.Get(r.call.Params, key); v != nil && !jsonraw.IsObject(v) {
+			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
+		}
+	}
+	r.conn.met(jsonraw.Get(r.call.Params, "clientInfo"))
+	version := envelope.Negotiate(requested)
+	r.conn.legacy.restart(inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities")))
+	r.conn.subscriptions.Forget()
+	r.conn.watches.stopAll()
+	r.conn.legacy.agree(version)
+	r.initialized = version
+	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
 }
 
-// greeter is the self-description of a server.
-type greeter struct {
-	Form         envelope.Form
-	Instructions string        // guidance for the model; "" leaves it out
-	TTL          time.Duration // how long modern clients may cache the answer to server/discover
+// maxClientName is the maximum length of a client's name, in bytes.
+const maxClientName = 64
+
+// met records the client's name for the connection. It compares raw names first to keep repeated requests cheap.
+func (c *Conn) met(info json.RawMessage) {
+	if c.server.opts.Met == nil || info == nil {
+		return
+	}
+	raw := jsonraw.Get(info, "name")
+	if known := c.client.Load(); known != nil && *known == string(raw) {
+		return
+	}
+	kept := string(raw)
+	c.client.Store(&kept)
+	if name, ok := jsonraw.String(raw); ok && name != "" {
+		c.server.opts.Met(sanitize.Visible(sanitize.Cut(name, maxClientName)))
+	}
 }
 
 // Initialize returns the answer to initialize for a version. tells reports whether the session can receive change
@@ -45,47 +66,4 @@ func (s *greeter) Initialize(version string, tells bool, tasks json.RawMessage) 
 	}
 	s.instruct(&o)
 	return o.Append(nil)
-}
-
-// Discover returns the answer to server/discover. skills and pages report whether the server has skills and tools
-// with pages. Changes are sent by subscriptions/listen.
-func (s *greeter) Discover(skills, pages bool) json.RawMessage {
-	extensions := jsonraw.Object{{Key: extensionTasks, Value: json.RawMessage("{}")}}
-	if skills {
-		extensions.Set(extensionSkills, json.RawMessage(`{"directoryRead":true}`))
-	}
-	if pages {
-		extensions.Set(untrusted.UIExtension, json.RawMessage("{}"))
-	}
-	can := capabilities(true)
-	can.Set("extensions", extensions.Append(nil))
-	o := jsonraw.Object{
-		{Key: "resultType", Value: json.RawMessage(`"complete"`)},
-		{Key: "supportedVersions", Value: jsonraw.Strings(envelope.Versions())},
-		{Key: "capabilities", Value: can.Append(nil)},
-	}
-	s.instruct(&o)
-	envelope.Cacheable(&o, s.TTL)
-	o.Set("_meta", s.Form.Meta)
-	return o.Append(nil)
-}
-
-// instruct adds the instructions, if any.
-func (s *greeter) instruct(o *jsonraw.Object) {
-	if s.Instructions != "" {
-		o.Set("instructions", jsonraw.AppendString(nil, s.Instructions))
-	}
-}
-
-// capabilities returns the capabilities common to both eras.
-func capabilities(tells bool) jsonraw.Object {
-	empty, told := json.RawMessage("{}"), strconv.FormatBool(tells)
-	list := json.RawMessage(`{"listChanged":` + told + `}`)
-	return jsonraw.Object{
-		{Key: "completions", Value: empty},
-		{Key: "logging", Value: empty},
-		{Key: "prompts", Value: list},
-		{Key: "resources", Value: json.RawMessage(`{"listChanged":` + told + `,"subscribe":` + told + `}`)},
-		{Key: "tools", Value: list},
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
-	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
@@ -101,29 +100,6 @@ type bugError struct {
 }
 
 func (e *bugError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
-// respond converts the outcome of a handler to a response. Nothing is sent for the request afterwards.
-func (r *request) respond(ctx context.Context, body []byte, err error) Response {
-	r.stream.Finish()
-	resp := Response{Body: body, Modern: r.call.Modern, Initialized: r.initialized}
-	if r.stream.Stopped() || ctx.Err() == context.Canceled {
-		resp = Response{Modern: r.call.Modern}
-		r.settle(&resp, context.Canceled)
-		return resp
-	}
-	if err != nil {
-		resp.Body, resp.Err = r.fail(err)
-		resp.Busy = result.Busy(err)
-	}
-	r.settle(&resp, err)
-	return resp
-}
-
-// abandon cancels the request and stops its messages to the client.
-func (r *request) abandon() {
-	r.stream.Stop()
-	r.stop()
-}
 
 // forward converts the request to a catalog call about subject.
 func (r *request) forward(subject string) (catalog.Call, error) {

@@ -33,8 +33,8 @@ type codeServer struct {
 	policy *hostfuncs.Policy
 }
 
-// run runs the function with a gate in its context, as a guest has one.
-func (s *codeServer) run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
+// answer runs the function with a gate in its context, as a guest has one.
+func (s *codeServer) answer(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}

@@ -58,8 +58,8 @@ var _ catalog.Server = (*Generation)(nil)
 
 // server runs the requests of one generation.
 type server interface {
-	// run runs one request. It is safe for concurrent use and is not called after close.
-	run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error)
+	// answer runs one request. It is safe for concurrent use and is not called after close.
+	answer(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error)
 	// close releases the server's resources. No call is in progress. It returns when ctx is done.
 	close(ctx context.Context) error
 }
@@ -204,7 +204,7 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 	if err := g.mayServe(ctx); err != nil {
 		return nil, err
 	}
-	t, err := g.server.run(ctx, c, r, g.changed)
+	t, err := g.server.answer(ctx, c, r, g.changed)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ func stateOf(m *Module, wanted runtime.State) runtime.State {
 	return runtime.StateCall
 }
 
-// run runs one request in an instance of the module. The instance is back in its pool before the answer is returned.
-func (s *moduleServer) run(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
+// answer runs one request in an instance of the module. The instance is back in its pool before the answer is returned.
+func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Request, changed changedFunc) (*transaction, error) {
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}

@@ -88,28 +88,3 @@ func (c *Conn) announce(ch catalog.Change, owner func(uri string) string) {
 		}
 	}
 }
-
-// subscribe serves resources/subscribe of a legacy session.
-func subscribe(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.call.Text("uri")
-	if err != nil {
-		return nil, err
-	}
-	if !r.server.hasResource(uri) {
-		return nil, r.resourceNotFound("unknown resource")
-	}
-	if err := r.conn.subscriptions.Subscribe(uri); err != nil {
-		return nil, err
-	}
-	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
-}
-
-// unsubscribe serves resources/unsubscribe of a legacy session. An unknown subscription is not an error.
-func unsubscribe(_ context.Context, r *request) ([]byte, error) {
-	uri, err := r.call.Text("uri")
-	if err != nil {
-		return nil, err
-	}
-	r.conn.subscriptions.Unsubscribe(uri)
-	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
-}

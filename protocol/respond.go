@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -9,11 +10,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // idPrefix is the start of every response, up to the id.
 const idPrefix = `{"jsonrpc":"2.0","id":`
+
+// respond converts the outcome of a handler to a response. Nothing is sent for the request afterwards.
+func (r *request) respond(ctx context.Context, body []byte, err error) Response {
+	r.stream.Finish()
+	resp := Response{Body: body, Modern: r.call.Modern, Initialized: r.initialized}
+	if r.stream.Stopped() || ctx.Err() == context.Canceled {
+		resp = Response{Modern: r.call.Modern}
+		r.settle(&resp, context.Canceled)
+		return resp
+	}
+	if err != nil {
+		resp.Body, resp.Err = r.fail(err)
+		resp.Busy = result.Busy(err)
+	}
+	r.settle(&resp, err)
+	return resp
+}
+
+// abandon cancels the request and stops its messages to the client.
+func (r *request) abandon() {
+	r.stream.Stop()
+	r.stop()
+}
 
 // settle ends the use of the requestState in the request. The answer is kept for retries. A run that failed without
 // effects releases the state for a new attempt.
