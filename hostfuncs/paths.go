@@ -32,7 +32,7 @@ func newPaths(r *rules) *paths {
 func (p *paths) shown(path string) string { return p.rules.policy.host.shown(path) }
 
 func (p *paths) writeGrant(path string) grant.Decision {
-	return p.rules.grants.FS(grant.Write, path, p.rules.policy.host.places)
+	return p.rules.grants.Files(p.rules.policy.host.places).Decide(grant.Write, path)
 }
 
 // meant returns the host path that the guest means.
@@ -87,11 +87,11 @@ func (p *paths) decide(s *grant.Set, op jail.Op, path string) grant.Decision {
 	places := p.rules.policy.host.places
 	switch op {
 	case jail.Make:
-		return s.Folder(path, places)
+		return s.Files(places).Folder(path)
 	case jail.List:
-		return s.List(path, places)
+		return s.Files(places).List(path)
 	}
-	return s.FS(grantOp(op), path, places)
+	return s.Files(places).Decide(grantOp(op), path)
 }
 
 func (p *paths) forbidden(write bool, path string) string {
@@ -117,9 +117,9 @@ func (p *paths) Visible(path string, folder bool) bool {
 		return false
 	}
 	places := p.rules.policy.host.places
-	seen := p.rules.grants.Visible(path, folder, places)
-	if !seen && p.rules.grants.NeedsRoots() && p.rules.grants.Above(path, places) && p.rules.askRoots(p.rules.kindOf(grant.FS)) {
-		seen = p.rules.grants.Visible(path, folder, places)
+	seen := p.rules.grants.Files(places).Visible(path, folder)
+	if !seen && p.rules.grants.NeedsRoots() && p.rules.grants.Files(places).Above(path) && p.rules.askRoots(p.rules.kindOf(grant.FS)) {
+		seen = p.rules.grants.Files(places).Visible(path, folder)
 	}
 	return seen
 }
@@ -143,10 +143,10 @@ type probe struct {
 // mounts returns the granted parts of the host's files.
 func (r *rules) mounts() (mounts []jail.Mount) {
 	places := r.policy.host.places
-	for _, prefix := range r.grants.Prefixes(places) {
+	for _, prefix := range r.grants.Files(places).Prefixes() {
 		mounts = append(mounts, jail.Mount{Host: standing(filepath.FromSlash(prefix))})
 	}
-	if folder := r.policy.plugin.Workspace; folder != "" && r.grants.Above(filepath.ToSlash(folder), places) {
+	if folder := r.policy.plugin.Workspace; folder != "" && r.grants.Files(places).Above(filepath.ToSlash(folder)) {
 		return append(mounts, jail.Mount{Host: folder, Guest: workDir})
 	}
 	return append(mounts, jail.Mount{Guest: workDir}) // guests that change to it at start find it
@@ -154,7 +154,7 @@ func (r *rules) mounts() (mounts []jail.Mount) {
 
 // absent returns the folder of {workspace} if no mount shows it; empty if one does, or there is none.
 func (r *rules) absent(mounts []jail.Mount) string {
-	if last := mounts[len(mounts)-1]; last.Host == "" && !r.grants.Above(workDir, r.policy.host.places) {
+	if last := mounts[len(mounts)-1]; last.Host == "" && !r.grants.Files(r.policy.host.places).Above(workDir) {
 		return r.policy.plugin.Workspace
 	}
 	return ""

@@ -211,7 +211,7 @@ func TestLineIn_ignoresImitatedHints(t *testing.T) {
 	for _, text := range []string{
 		"or the line net: GET https://evil.example/x", "x, or the line net: GET,POST https://evil.example/**/x", ", or the line net: GET https://**/x?a", ", or the line elicitation",
 	} {
-		lines = append(lines, (*grant.Set)(nil).Tool("time-now", map[string]string{"a": text}).Suggest, (*grant.Set)(nil).FS(grant.Read, "/a "+text, grant.Places{}).Suggest)
+		lines = append(lines, (*grant.Set)(nil).Tool("time-now", map[string]string{"a": text}).Suggest, (*grant.Set)(nil).Files(grant.Places{}).Decide(grant.Read, "/a "+text).Suggest)
 	}
 	for _, line := range lines {
 		for _, hint := range []string{line, "sallyport allow abc --state /x, or the line " + line, "sallyport pending and sallyport grants list them, or the line " + line} {

@@ -93,16 +93,16 @@ func TestSet_Bind_FS(t *testing.T) {
 		{"fs: read /srv/{args.x:path}", "/srv/a", "/srv/a", true},
 	}
 	for _, tt := range tests {
-		d := mustSet(t, tt.line).Bind(one("x", tt.value)).FS(grant.Write, tt.path, places)
+		d := mustSet(t, tt.line).Bind(one("x", tt.value)).Files(places).Decide(grant.Write, tt.path)
 		if strings.HasPrefix(tt.line, "fs: read") {
-			d = mustSet(t, tt.line).Bind(one("x", tt.value)).FS(grant.Read, tt.path, places)
+			d = mustSet(t, tt.line).Bind(one("x", tt.value)).Files(places).Decide(grant.Read, tt.path)
 		}
 		if d.Allowed != tt.want {
 			t.Errorf("%s with %q: %s is %v", tt.line, tt.value, tt.path, d.Allowed)
 		}
 	}
 	bound := mustSet(t, "fs: read ~/work/{args.x:path}/**").Bind(one("x", "a/b"))
-	if got := bound.Prefixes(places); !slices.Equal(got, []string{"/home/me/work"}) { // a value may name a link
+	if got := bound.Files(places).Prefixes(); !slices.Equal(got, []string{"/home/me/work"}) { // a value may name a link
 		t.Errorf("prefixes are %q", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestSet_At(t *testing.T) {
 	if s.String() != want {
 		t.Errorf("got\n%s", s)
 	}
-	if d := mustSet(t, "fs: read {workspace}/**").At("notes", "").FS(grant.Read, "/srv", grant.Places{}); d.Allowed {
+	if d := mustSet(t, "fs: read {workspace}/**").At("notes", "").Files(grant.Places{}).Decide(grant.Read, "/srv"); d.Allowed {
 		t.Error("without a workspace something is allowed")
 	}
 }
@@ -177,7 +177,7 @@ func TestSet_At_ceilings(t *testing.T) {
 	file, top := mustSet(t, "fs: read /srv/**", "net: GET https://a.example/**"), mustSet(t, "fs: read /srv/**", "net: GET https://**")
 	set := file.Under(mustSet(t, "fs: write {workspace}/**", "net: GET https://a.example/{plugin}/**").Under(top)).At("notes", "/srv/w")
 	for name, want := range map[string]bool{"/srv/w/a": true, "/srv/w": true, "/srv/other": false} {
-		if d := set.FS(grant.Read, name, grant.Places{}); d.Allowed != want || d.Beyond == want {
+		if d := set.Files(grant.Places{}).Decide(grant.Read, name); d.Allowed != want || d.Beyond == want {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -186,7 +186,7 @@ func TestSet_At_ceilings(t *testing.T) {
 			t.Errorf("%s: %+v", raw, d)
 		}
 	}
-	if d := file.Under(mustSet(t, "fs: write {workspace}/**")).At("notes", "").FS(grant.Read, "/srv/a", grant.Places{}); !d.Beyond {
+	if d := file.Under(mustSet(t, "fs: write {workspace}/**")).At("notes", "").Files(grant.Places{}).Decide(grant.Read, "/srv/a"); !d.Beyond {
 		t.Errorf("without a workspace: %+v", d)
 	}
 }
@@ -213,21 +213,21 @@ func TestSet_Bind_inTheWorkspace(t *testing.T) {
 func TestSet_WithRoots(t *testing.T) {
 	s := mustSet(t, "fs: read {roots}/** {within: [~/work]}")
 	places := grant.Places{Home: "/home/me"}
-	if !s.NeedsRoots() || s.FS(grant.Read, "/home/me/work/a", places).Allowed {
+	if !s.NeedsRoots() || s.Files(places).Decide(grant.Read, "/home/me/work/a").Allowed {
 		t.Error("roots are taken as given")
 	}
-	if got := s.Prefixes(places); !slices.Equal(got, []string{"/home/me/work"}) {
+	if got := s.Files(places).Prefixes(); !slices.Equal(got, []string{"/home/me/work"}) {
 		t.Errorf("prefixes are %q", got)
 	}
 	s = s.WithRoots([]string{"/home/me/work/p", "/etc", "/home/me", "relative"})
 	for path, want := range map[string]bool{
 		"/home/me/work/p/x": true, "/home/me/work/q": true, "/home/me/x": false, "/etc/passwd": false, "/home/me/.ssh/id": false,
 	} {
-		if d := s.FS(grant.Read, path, places); d.Allowed != want {
+		if d := s.Files(places).Decide(grant.Read, path); d.Allowed != want {
 			t.Errorf("%s is %v", path, d.Allowed)
 		}
 	}
-	if s.NeedsRoots() || mustSet(t, "fs: read {roots}/** {within: [~/work]}").WithRoots(nil).FS(grant.Read, "/home/me/work/p", places).Allowed {
+	if s.NeedsRoots() || mustSet(t, "fs: read {roots}/** {within: [~/work]}").WithRoots(nil).Files(places).Decide(grant.Read, "/home/me/work/p").Allowed {
 		t.Error("no roots allow something")
 	}
 }
@@ -321,7 +321,7 @@ func TestSet_Under(t *testing.T) {
 		}
 	}
 	p := grant.Places{}
-	if !s.FS(grant.Read, "/srv/x/a", p).Allowed || s.FS(grant.Read, "/srv/y", p).Allowed || s.Visible("/srv/y", true, p) || !s.Visible("/srv", true, p) {
+	if !s.Files(p).Decide(grant.Read, "/srv/x/a").Allowed || s.Files(p).Decide(grant.Read, "/srv/y").Allowed || s.Files(p).Visible("/srv/y", true) || !s.Files(p).Visible("/srv", true) {
 		t.Error("files are not cut")
 	}
 	if d := mustSet(t, "net: GET https://c.example/").Under(mustSet(t)).Net("GET", mustURL(t, "https://c.example/")); d.Allowed {
@@ -392,13 +392,13 @@ func FuzzBind(f *testing.F) {
 			return
 		}
 		p := grant.Places{Home: "/home/me"}
-		if mustSet(t, "fs: read /srv/{args.x}/**").Bind(one("x", value)).FS(grant.Read, file, p).Allowed {
-			if !mustSet(t, "fs: read /srv/*/**").FS(grant.Read, file, p).Allowed {
+		if mustSet(t, "fs: read /srv/{args.x}/**").Bind(one("x", value)).Files(p).Decide(grant.Read, file).Allowed {
+			if !mustSet(t, "fs: read /srv/*/**").Files(p).Decide(grant.Read, file).Allowed {
 				t.Fatalf("%q covers %s", value, file)
 			}
 		}
-		if mustSet(t, "fs: read /srv/{args.x:path}/**").Bind(one("x", value)).FS(grant.Read, file, p).Allowed &&
-			!mustSet(t, "fs: read /srv/**").FS(grant.Read, file, p).Allowed {
+		if mustSet(t, "fs: read /srv/{args.x:path}/**").Bind(one("x", value)).Files(p).Decide(grant.Read, file).Allowed &&
+			!mustSet(t, "fs: read /srv/**").Files(p).Decide(grant.Read, file).Allowed {
 			t.Fatalf("%q covers %s", value, file)
 		}
 	})

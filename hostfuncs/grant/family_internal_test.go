@@ -113,11 +113,11 @@ func TestQuote_reversedByUnquote(t *testing.T) {
 		"/it's: ü":   `"fs: read /it's: ü"`,
 		"/#a":        "fs: read /#a",
 	} {
-		d := NewSet().FS(Read, name, Places{})
+		d := NewSet().Files(Places{}).Decide(Read, name)
 		if d.Suggest != want {
 			t.Errorf("%s: got %s, want %s", name, d.Suggest, want)
 		}
-		if g := parsed(t, d.Suggest); !NewSet(g).FS(Read, name, Places{}).Allowed || strings.Contains(g.String(), `\"fs`) {
+		if g := parsed(t, d.Suggest); !NewSet(g).Files(Places{}).Decide(Read, name).Allowed || strings.Contains(g.String(), `\"fs`) {
 			t.Errorf("%s does not allow %s", d.Suggest, name)
 		}
 	}

@@ -39,7 +39,7 @@ func TestSet_Folder(t *testing.T) {
 		if tt.top != "" {
 			set = set.Under(grant.NewSet(parsed(t, tt.top)))
 		}
-		if got := set.Folder(tt.path, home()); got.Allowed != tt.want {
+		if got := set.Files(home()).Folder(tt.path); got.Allowed != tt.want {
 			t.Errorf("%v under %q: %s: %+v", tt.lines, tt.top, tt.path, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestSet_Folder_bound(t *testing.T) {
 		{"fs: read ~/work/{args.path:path}", "new/a.txt", "/home/me/work/new", false},
 	} {
 		set := grant.NewSet(parsed(t, tt.line)).Bind(grant.Call{Home: "/home/me", Values: func([]string) []string { return []string{tt.value} }})
-		if got := set.Folder(tt.path, home()); got.Allowed != tt.want {
+		if got := set.Files(home()).Folder(tt.path); got.Allowed != tt.want {
 			t.Errorf("%s with %q: %s: %+v", tt.line, tt.value, tt.path, got)
 		}
 	}

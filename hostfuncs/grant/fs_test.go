@@ -75,7 +75,7 @@ func TestSet_FS(t *testing.T) {
 		{"fs: read C:/Users/**", r, `C:\Users\me`, true},
 	}
 	for _, tt := range tests {
-		if d := mustSet(t, tt.line).FS(tt.op, tt.path, home()); d.Allowed != tt.want {
+		if d := mustSet(t, tt.line).Files(home()).Decide(tt.op, tt.path); d.Allowed != tt.want {
 			t.Errorf("%s: %s %s is %v", tt.line, tt.op, tt.path, d.Allowed)
 		}
 	}
@@ -97,18 +97,18 @@ func TestSet_FS_Deny(t *testing.T) {
 		{grant.Read, "/home/ME/w/hidden", false},
 	}
 	for _, tt := range tests {
-		if d := s.FS(tt.op, tt.path, home()); d.Allowed != tt.want {
+		if d := s.Files(home()).Decide(tt.op, tt.path); d.Allowed != tt.want {
 			t.Errorf("%s %s is %v", tt.op, tt.path, d.Allowed)
 		}
 	}
-	if d := s.FS(grant.Read, "/home/me/w/Hidden", home()); d.Suggest != "" || d.Grant == nil || !d.Grant.Deny {
+	if d := s.Files(home()).Decide(grant.Read, "/home/me/w/Hidden"); d.Suggest != "" || d.Grant == nil || !d.Grant.Deny {
 		t.Errorf("a denied path: %+v", d)
 	}
 }
 
 func TestSet_FS_DenyReachesCredentialsAndSpared(t *testing.T) {
 	s := mustSet(t, "fs: write ~/w/.vscode/**", "deny: fs: write ~/**")
-	if s.FS(grant.Write, "/home/me/w/.vscode/x", home()).Allowed {
+	if s.Files(home()).Decide(grant.Write, "/home/me/w/.vscode/x").Allowed {
 		t.Error("a denial with a wildcard does not cover .vscode")
 	}
 }
@@ -116,20 +116,20 @@ func TestSet_FS_DenyReachesCredentialsAndSpared(t *testing.T) {
 func TestSet_FS_Fold(t *testing.T) {
 	s := mustSet(t, "fs: read ~/Work/**")
 	p := grant.Places{Home: "/Users/Me", Fold: true}
-	if !s.FS(grant.Read, "/users/me/work/x", p).Allowed {
+	if !s.Files(p).Decide(grant.Read, "/users/me/work/x").Allowed {
 		t.Error("case matters although the file system does not tell it apart")
 	}
 }
 
 func TestSet_FS_NoHome(t *testing.T) {
 	s := mustSet(t, "fs: read ~/**")
-	if s.FS(grant.Read, "/etc", grant.Places{}).Allowed || len(s.Prefixes(grant.Places{})) != 0 {
+	if s.Files(grant.Places{}).Decide(grant.Read, "/etc").Allowed || len(s.Files(grant.Places{}).Prefixes()) != 0 {
 		t.Error("~ means something without a home")
 	}
-	if s.Visible("/", true, grant.Places{}) {
+	if s.Files(grant.Places{}).Visible("/", true) {
 		t.Error("there is a way to a home that is not there")
 	}
-	if !s.FS(grant.Read, "/etc", grant.Places{Home: "/"}).Allowed {
+	if !s.Files(grant.Places{Home: "/"}).Decide(grant.Read, "/etc").Allowed {
 		t.Error("a home at the root is no home")
 	}
 }
@@ -150,7 +150,7 @@ func TestSet_FS_Suggest(t *testing.T) {
 		{grant.Read, `C:\x\y`, "fs: read C:/x/y"},
 	}
 	for _, tt := range tests {
-		if d := grant.NewSet().FS(tt.op, tt.path, home()); d.Suggest != tt.want {
+		if d := grant.NewSet().Files(home()).Decide(tt.op, tt.path); d.Suggest != tt.want {
 			t.Errorf("%s %q: got %q, want %q", tt.op, tt.path, d.Suggest, tt.want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestSet_FS_Suggest(t *testing.T) {
 func TestSet_Prefixes(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/**", "fs: write /a/*/b", "deny: fs: read /x/**", "fs: read /**", "fs: read C:/x/*", "fs: read c:/**", "fs: read /f")
 	want := []string{"/home/me/work", "/a", "/", "C:/x", "c:/", "/f"}
-	if got := s.Prefixes(home()); !slices.Equal(got, want) {
+	if got := s.Files(home()).Prefixes(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -170,13 +170,13 @@ func TestSet_Above(t *testing.T) {
 		"/": true, "/home": true, "/home/me": true, "/home/you": false, "/home/me/work": true, "/home/me/work/a": true,
 		"/home/me/work/a/x/b/c": true, "/home/me/work/a/b": false, "/home/me/other": false, "/z": false,
 	} {
-		if got := s.Above(path, home()); got != want {
+		if got := s.Files(home()).Above(path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
-		if got := s.Visible(path, true, home()); got != want {
+		if got := s.Files(home()).Visible(path, true); got != want {
 			t.Errorf("visible %s: %v", path, got)
 		}
-		if s.Visible(path, false, home()) {
+		if s.Files(home()).Visible(path, false) {
 			t.Errorf("%s is visible although it may not be read", path)
 		}
 	}
@@ -192,12 +192,12 @@ func FuzzSuggestFS(f *testing.F) {
 		if write {
 			op = grant.Write
 		}
-		line := grant.NewSet().FS(op, path, home()).Suggest
+		line := grant.NewSet().Files(home()).Decide(op, path).Suggest
 		if line == "" {
 			return
 		}
 		s := mustSet(t, line)
-		if !s.FS(op, path, home()).Allowed || s.FS(op, path+"/x", home()).Allowed && path[len(path)-1] != '/' {
+		if !s.Files(home()).Decide(op, path).Allowed || s.Files(home()).Decide(op, path+"/x").Allowed && path[len(path)-1] != '/' {
 			t.Fatalf("%q suggests %q", path, line)
 		}
 	})
@@ -206,11 +206,11 @@ func FuzzSuggestFS(f *testing.F) {
 func TestSet_Visible(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/**", "deny: fs: read ~/work/no/**")
 	for path, want := range map[string]bool{"/home/me/work": true, "/home/me/work/a": true, "/home/me/work/no": false, "/home/me": false} {
-		if got := s.Visible(path, false, home()); got != want {
+		if got := s.Files(home()).Visible(path, false); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-	if s.Visible("/home/me/work/no", true, home()) {
+	if s.Files(home()).Visible("/home/me/work/no", true) {
 		t.Error("a denied folder is visible")
 	}
 }
@@ -219,7 +219,7 @@ func BenchmarkSet_FS(b *testing.B) {
 	s := mustSet(b, "fs: read ~/work/**", "fs: write ~/work/out/**", "deny: fs: write ~/work/out/keep/**", "fs: read /usr/share/**")
 	b.ReportAllocs()
 	for b.Loop() {
-		s.FS(grant.Read, "/home/me/work/a/b/c/d.txt", home())
+		s.Files(home()).Decide(grant.Read, "/home/me/work/a/b/c/d.txt")
 	}
 }
 
@@ -227,7 +227,7 @@ func BenchmarkSet_Visible(b *testing.B) {
 	s := mustSet(b, "fs: read ~/work/**/*.md", "fs: write ~/work/out/**", "deny: fs: write ~/work/out/keep/**", "fs: read /usr/share/**")
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Visible("/home/me/work/a/b/c", true, home())
+		s.Files(home()).Visible("/home/me/work/a/b/c", true)
 	}
 }
 
@@ -241,21 +241,21 @@ func TestSet_FS_SecondNames(t *testing.T) {
 		"/private/tmp/x/a": true, "/tmp/x/a": true, "/tmpx/a": false, "/private/tmp/x/no": false, "/tmp/x/no": false, "/tmp/x/never": false, "/private/tmp/x/never": false,
 		"/data/other/work/a": false, "/data/me/.ssh/id": false,
 	} {
-		if got := s.FS(grant.Read, name, p).Allowed; got != want {
+		if got := s.Files(p).Decide(grant.Read, name).Allowed; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if d := mustSet(t, "fs: read ~/**").FS(grant.Read, "/data/me/.ssh/id", p); d.Allowed || !d.SpellOut {
+	if d := mustSet(t, "fs: read ~/**").Files(p).Decide(grant.Read, "/data/me/.ssh/id"); d.Allowed || !d.SpellOut {
 		t.Errorf("a key by the real name of the home: %+v", d)
 	}
-	if got := s.FS(grant.Read, "/data/me/other", p).Suggest; got != "fs: read ~/other" {
+	if got := s.Files(p).Decide(grant.Read, "/data/me/other").Suggest; got != "fs: read ~/other" {
 		t.Errorf("suggested %q", got)
 	}
-	if got, want := s.Prefixes(p), []string{"/home/me/work", "/data/me/work", "/tmp/x", "/home/me/notes"}; !slices.Equal(got, want) {
+	if got, want := s.Files(p).Prefixes(), []string{"/home/me/work", "/data/me/work", "/tmp/x", "/home/me/notes"}; !slices.Equal(got, want) {
 		t.Errorf("prefixes %q", got)
 	}
 	p.Fold = true
-	if !s.FS(grant.Read, "/private/TMP/X/a", p).Allowed || s.FS(grant.Read, "/private/TMP/X/No", p).Allowed {
+	if !s.Files(p).Decide(grant.Read, "/private/TMP/X/a").Allowed || s.Files(p).Decide(grant.Read, "/private/TMP/X/No").Allowed {
 		t.Error("case tells places apart")
 	}
 }

@@ -55,7 +55,8 @@ func (g Grant) Open() string {
 	return "any headers and any body"
 }
 
-// Set contains the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use.
+// Set contains the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use. It has a
+// method for each question about a line or an effect; those about files are in Files.
 type Set struct {
 	grants  []Grant
 	ceiling []*Set // each must cover an effect too

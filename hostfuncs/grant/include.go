@@ -21,24 +21,24 @@ func (s *Set) Includes(g Grant) bool {
 	case g.Deny || g.Ask || len(g.For) > 0 || len(g.written()) > 0:
 		return false
 	case g.Family == FS:
-		return wide.includesPath(g.fs())
+		return g.fs().includedIn(wide)
 	case g.Family == Net:
-		return wide.includesRequest(g.net())
+		return g.net().includedIn(wide)
 	}
 	return false
 }
 
-// includesPath compares lines with ~ as if the home were a folder that no other line names.
-func (s *Set) includesPath(r *fsRule) bool {
+// includedIn reports whether a set allows all effects of the line. It compares lines with ~ as if the home were a folder that no other line names.
+func (r *fsRule) includedIn(s *Set) bool {
 	if r.base != "" || !r.path.literal() {
 		return false
 	}
 	p := Places{Home: "/~"}
-	d := s.FS(r.op, r.prefix(p.Home), p)
+	d := s.Files(p).Decide(r.op, r.prefix(p.Home))
 	return d.Allowed && d.Quota == 0 && d.Files == 0 && !(d.Direct && r.op == Write) // not committed atomically
 }
 
-func (s *Set) includesRequest(r *netRule) bool {
+func (r *netRule) includedIn(s *Set) bool {
 	address := r.address()
 	if len(r.methods) != 1 || r.url != nil || !r.host.literal() || !r.path.literal() || strings.ContainsAny(address, "*{}") {
 		return false

@@ -31,11 +31,11 @@ func TestSet_List(t *testing.T) {
 		for _, line := range tt.lines {
 			all = append(all, parsed(t, line))
 		}
-		if got := grant.NewSet(all...).List(tt.path, home()); got.Allowed != tt.want || got.Suggest != tt.suggest {
+		if got := grant.NewSet(all...).Files(home()).List(tt.path); got.Allowed != tt.want || got.Suggest != tt.suggest {
 			t.Errorf("%v: %s: %+v", tt.lines, tt.path, got)
 		}
 	}
-	if got := grant.NewSet(parsed(t, "fs: read ~/**")).Under(grant.NewSet(parsed(t, "fs: read ~/other/**"))).List("/home/me/work", home()); got.Allowed || got.Suggest != "" {
+	if got := grant.NewSet(parsed(t, "fs: read ~/**")).Under(grant.NewSet(parsed(t, "fs: read ~/other/**"))).Files(home()).List("/home/me/work"); got.Allowed || got.Suggest != "" {
 		t.Errorf("over the ceiling: %+v", got)
 	}
 }

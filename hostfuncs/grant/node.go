@@ -17,7 +17,7 @@ func Parse(nodes []Node) (*Set, error) {
 		}
 		s.grants = append(s.grants, g)
 	}
-	return s, s.checkSecrets()
+	return s, checkSecrets(s.grants)
 }
 
 // held rejects a line that this version would not enforce.

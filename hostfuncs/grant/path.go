@@ -129,45 +129,41 @@ func (t *target) within(g *Grant) bool {
 	})
 }
 
-// FS decides on one path, which must be absolute and contain no symbolic link.
-func (s *Set) FS(op Op, name string, p Places) Decision {
-	t := p.target(op, name)
-	d := s.decide(FS, t.covered)
-	if d.Grant == nil {
-		t.plain.needs, t.folded.needs = nil, nil
-		spelled := s.decide(FS, t.covered)
-		d.SpellOut = spelled.Allowed || d.Beyond && !spelled.Beyond
-	}
-	if d.Grant == nil && !d.Beyond {
-		d.Suggest = p.suggest(op, name)
-	}
-	return d
-}
-
-// Visible reports whether the path may be read or, if folder is set and no line denies it, whether a line allows a
-// path below it, so that the folder must be passed to get there.
-func (s *Set) Visible(name string, folder bool, p Places) bool {
-	t := p.target(Read, name)
-	d := s.decide(FS, t.covered)
-	if d.Grant != nil {
-		return d.Allowed
-	}
-	return folder && s.above(&t)
-}
-
-// Above reports whether a line allows a path at or below name.
-func (s *Set) Above(name string, p Places) bool {
-	t := p.target(Read, name)
-	return s.above(&t)
-}
-
-func (s *Set) above(t *target) bool {
+// above reports whether a line of a set, and of each ceiling, may allow a path at or below the target.
+func (t *target) above(s *Set) bool {
 	for _, c := range s.ceilings() {
-		if !c.above(t) {
+		if !t.above(c) {
 			return false
 		}
 	}
 	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.Family == FS && !g.Deny && t.leadsTo(&g) })
+}
+
+// beneath returns the first line of a set that allows a path below the target; nil if there is none, or if a ceiling has none.
+func (t *target) beneath(s *Set) *Grant {
+	for _, c := range s.ceilings() {
+		if t.beneath(c) == nil {
+			return nil
+		}
+	}
+	lines := s.all()
+	i := slices.IndexFunc(lines, func(g Grant) bool { return g.Family == FS && !g.Deny && t.over(&g) })
+	if i < 0 {
+		return nil
+	}
+	return &lines[i]
+}
+
+// over reports whether a line may allow a path below the target.
+func (t *target) over(g *Grant) bool {
+	if r := g.fs(); r.base == roots {
+		return slices.ContainsFunc(r.within, func(r fsRule) bool { return t.over(&Grant{Family: FS, rule: &r}) })
+	}
+	pattern, subject, ok := t.subject(g)
+	if ok {
+		return pattern.beneath(subject)
+	}
+	return g.fs().home && g.fs().base == "" && t.aboveHome()
 }
 
 // leadsTo reports whether a line may allow a path at or below the target. While the client's folders are not known,
@@ -188,32 +184,6 @@ func (t *target) aboveHome() bool {
 	}
 	_, ok := below(home, steps)
 	return ok && t.home != nil
-}
-
-// Prefixes returns the literal part of each allowing line, without values of the call, as an absolute path in the
-// order of the lines. A path in the home is returned for each name of the home.
-func (s *Set) Prefixes(p Places) []string {
-	var out []string
-	for i := range s.all() {
-		g := &s.grants[i]
-		if g.Family != FS || g.Deny {
-			continue
-		}
-		rules := []fsRule{*g.fs()}
-		if g.fs().base == roots {
-			rules = g.fs().within
-		}
-		for _, r := range rules {
-			if r.base != "" || r.home && p.Home == "" {
-				continue
-			}
-			out = append(out, r.prefix(p.Home))
-			if real := p.real(p.Home); r.home && real != p.Home {
-				out = append(out, r.prefix(real))
-			}
-		}
-	}
-	return out
 }
 
 func (r *fsRule) prefix(home string) string {
@@ -247,4 +217,34 @@ func (p Places) suggest(op Op, name string) string {
 		return ""
 	}
 	return line
+}
+
+// suggestNames returns the line that shows the entries of a folder, empty if there is none.
+func (p Places) suggestNames(name string) string {
+	text := p.suggest(Read, name)
+	g, err := ParseLine(text)
+	if err != nil || len(steps(name)) == 0 {
+		return ""
+	}
+	r := *g.fs()
+	r.path = append(r.path, segment{glob: glob{"", ""}})
+	return Quote(Grant{Family: FS, rule: &r}.String())
+}
+
+// paves reports whether the target is a folder above the pattern of a line to write, by literal names or values of the
+// call. A value cannot stand for a name that must be literal.
+func (t *target) paves(g *Grant) bool {
+	if g.Deny || g.Ask || g.fs().op != Write || !t.within(g) {
+		return false
+	}
+	pattern, s, ok := t.subject(g)
+	if !ok || len(s.steps) >= len(pattern) || len(s.steps) > pattern.prefix() {
+		return false
+	}
+	for i := range s.steps {
+		if !s.fits(pattern[i], i) {
+			return false
+		}
+	}
+	return true
 }

@@ -231,3 +231,12 @@ func (p pattern) beneath(t subject) bool {
 
 // splitStars splits text at its stars.
 func splitStars(text string) glob { return strings.Split(text, "*") }
+
+// literals returns the pattern that matches only these steps.
+func literals(steps []string) pattern {
+	p := make(pattern, len(steps))
+	for i, s := range steps {
+		p[i] = segment{glob: glob{s}}
+	}
+	return p
+}

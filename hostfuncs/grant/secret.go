@@ -168,7 +168,7 @@ func (s *Secret) check(line int) error {
 func (s *Set) Secrets() []Secret {
 	var out []Secret
 	for _, g := range s.all() {
-		if line := g.secret(); line != nil && s.mayHave(line.Name) {
+		if line := g.secret(); line != nil && ceilingsGrant(s, line.Name) {
 			out = append(out, *line)
 		}
 	}
@@ -180,7 +180,8 @@ func (g *Grant) grantsSecret(name string) bool {
 	return s != nil && s.Name == name
 }
 
-func (s *Set) mayHave(name string) bool {
+// ceilingsGrant reports whether every ceiling of a set grants a secret.
+func ceilingsGrant(s *Set, name string) bool {
 	for _, c := range s.ceilings() {
 		if !slices.ContainsFunc(c.all(), func(g Grant) bool { return g.grantsSecret(name) }) {
 			return false
@@ -219,15 +220,15 @@ func (s *Set) ConfigSecrets() map[string]string {
 }
 
 // checkSecrets finds config values with a secret that no line grants.
-func (s *Set) checkSecrets() error {
-	for _, g := range s.grants {
+func checkSecrets(lines []Grant) error {
+	for _, g := range lines {
 		r, ok := g.rule.(*configRule)
 		if !ok {
 			continue
 		}
 		for _, key := range sortedKeys(r.secrets) {
 			name := r.secrets[key]
-			if !slices.ContainsFunc(s.grants, func(o Grant) bool { return o.grantsSecret(name) }) {
+			if !slices.ContainsFunc(lines, func(o Grant) bool { return o.grantsSecret(name) }) {
 				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)
 			}
 		}

@@ -101,7 +101,7 @@ func FuzzSpans(f *testing.F) {
 		if err1 != nil || err2 != nil || !g.Spans(o, places) {
 			return
 		}
-		if grant.NewSet(o).FS(grant.Write, name, places).Allowed && !grant.NewSet(g).FS(grant.Write, name, places).Allowed {
+		if grant.NewSet(o).Files(places).Decide(grant.Write, name).Allowed && !grant.NewSet(g).Files(places).Decide(grant.Write, name).Allowed {
 			t.Errorf("%s spans %s, and does not cover %s", g, o, name)
 		}
 	})

@@ -52,11 +52,11 @@ func testSpare(t *testing.T, p Places, group spareGroup, name string, set func(s
 				places["/srv/p/q/"] = "fs: " + op.String() + " /srv/**"
 			}
 			for at, wide := range places {
-				if d := set(wide).FS(op, at+spelled, p); d.Allowed || !d.SpellOut {
+				if d := set(wide).Files(p).Decide(op, at+spelled); d.Allowed || !d.SpellOut {
 					t.Errorf("%s: %s %s is %+v", wide, op, at+spelled, d)
 				}
 				literal := "fs: " + op.String() + " " + escapePath(at+spelled)
-				if d := set(literal).FS(op, at+spelled, p); !d.Allowed {
+				if d := set(literal).Files(p).Decide(op, at+spelled); !d.Allowed {
 					t.Errorf("%s: %s %s is refused", literal, op, at+spelled)
 				}
 			}
@@ -91,16 +91,16 @@ func TestSpares_Repository(t *testing.T) {
 		"/w/bare.git/config": false, "/w/bare.git/hooks/update": false, "/w/bare.git/HEAD": false, "/w/bare.git/commondir": false, "/w/bare.git/worktrees/x/gitdir": false, "/w/bare.git/description": false,
 		"/w/bare.git/objects/ab/cd": true, "/w/bare.git/refs/heads/x": true, "/w/bare.git/packed-refs": true, "/w/bare.git/objects/info/alternates": false, "/w/bare.git/refs/x/.git/config": false,
 	} {
-		if d := s.FS(Write, name, bare); d.Allowed != want {
+		if d := s.Files(bare).Decide(Write, name); d.Allowed != want {
 			t.Errorf("%s: %v, spelled out %v", name, d.Allowed, d.SpellOut)
 		}
 		if strings.Contains(name, "\u200c") {
 			continue // no line can contain it
 		}
-		if d := NewSet(mustParse(t, "fs: write "+escapePath(name))).FS(Write, name, bare); !d.Allowed {
+		if d := NewSet(mustParse(t, "fs: write "+escapePath(name))).Files(bare).Decide(Write, name); !d.Allowed {
 			t.Errorf("%s is refused where it is spelled out", name)
 		}
-		if d := s.FS(Read, name, bare); !d.Allowed {
+		if d := s.Files(bare).Decide(Read, name); !d.Allowed {
 			t.Errorf("%s cannot be read", name)
 		}
 	}

@@ -28,12 +28,12 @@ func checkFile(k manifest.Kind, d manifest.Entry, grants *grant.Set, places gran
 	}
 	if k == manifest.Template {
 		folder := path[:strings.LastIndexByte(path, '/')+1]
-		if grants.Above(folder, places) {
+		if grants.Files(places).Above(folder) {
 			return nil
 		}
 		return errors.New("a file: template needs an fs grant at or below its folder")
 	}
-	if grants.FS(grant.Read, path, places).Allowed {
+	if grants.Files(places).Decide(grant.Read, path).Allowed {
 		return nil
 	}
 	return fmt.Errorf("a file: resource needs a grant such as fs: read %s", path)
