@@ -28,9 +28,14 @@ func newCall(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
-		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out.
-The plugin may do what --grant says: the grants of sallyport.yaml are for serve. With --grant elicitation it may ask
-you, and you answer at the terminal.
+		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out; sallyport inspect FILE lists the tools:
+  sallyport call files.wasm read '{"path":"notes/a.md"}' --grant 'fs: read ~/notes/**'
+
+The plugin may do only what --grant allows: the grants of sallyport.yaml are for serve. With --grant elicitation it may
+ask you, and you answer at the terminal.
+
+Limits are those of the configuration for all plugins, limits.deadline, limits.memory and limits.output. For one call
+set their variables: SALLYPORT_LIMITS_DEADLINE=5s SALLYPORT_LIMITS_MEMORY=128MiB sallyport call …
 
 The result is printed as JSON. Exit code 1: the tool failed, with a result or with an error of the protocol; 2: the host
 did, also where the tool asks you and there is no terminal.`,
@@ -47,7 +52,10 @@ did, also where the tool asks you and there is no terminal.`,
 			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed}, args[1], arguments)
 		},
 	}
-	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; again for more")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return ui.Hint(err, "sallyport call --help lists the flags; limits are variables, such as SALLYPORT_LIMITS_DEADLINE=5s")
+	})
+	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; repeat the flag for more lines")
 	c.Flags().StringVar(&seed, "seed", "", "make the call the same each time: frozen clocks, and random numbers made of this `text`")
 	return c
 }

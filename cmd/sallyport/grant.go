@@ -14,13 +14,16 @@ import (
 )
 
 func newGrant(std stdio) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "grant PLUGIN LINE",
 		Short: "add a line to the grants of a plugin in the configuration file, confirmed at the terminal",
 		Long: `Add a line to the grants of a plugin in the configuration file, such as
   sallyport grant files 'fs: read ~/notes/**'
-It shows what is written and asks; comments and order of the file stay. Hosts that run take the line over for the
-next call. The answer is read from the terminal, never from standard input.
+It shows the change and asks; comments and order of the file stay. Running hosts apply it from the next call on.
+The answer is read from the terminal, never from standard input.
+
+To remove a line, delete it from the file: sallyport config prints the file and the number of each line. An answer
+given with sallyport allow is no line of the file: sallyport grants lists the answers, sallyport revoke ID takes one back.
 
 Exit code 1: you said no, and nothing was changed.`,
 		Args: words(2, 2),
@@ -32,6 +35,10 @@ Exit code 1: you said no, and nothing was changed.`,
 			return addGrant(c.Context(), std, s, args[0], args[1])
 		},
 	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return ui.Hint(err, "grant adds a line and has no flags of its own; to remove one, delete it from the file that sallyport config prints")
+	})
+	return c
 }
 
 // addGrant shows the change of the configuration, asks, and writes it.

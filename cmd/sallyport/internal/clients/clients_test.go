@@ -131,7 +131,7 @@ func TestMerge_refusesInvalidJSON(t *testing.T) {
 	c, _ := Find("vscode")
 	for _, text := range []string{"// comment\n", `{"servers":[]}`, `{"servers":{},"servers":{}}`, `[]`, `{"servers":{}`} {
 		if _, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
-			t.Errorf("got %s: %v", text, err)
+			t.Errorf("%s: got %v", text, err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestPluginKeys_areRead(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 			} else if got := s.Plugins[0].Written; len(got) != 1 || got[0].Name != k.Name {
-				t.Errorf("got %s: %+v, want one value of %s", text, got, k.Name)
+				t.Errorf("%s: got %+v, want one value of %s", text, got, k.Name)
 			}
 		}
 	}
