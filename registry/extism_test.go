@@ -31,13 +31,13 @@ func TestExtismFile_servesItsModule(t *testing.T) {
 	manifestFile(t, dir, "greeter.json", "code.wasm", `}]}`)
 	r := open(t, options(t, dir))
 	if got, err := callText(t, r, "greeter-say", catalog.Call{}); err != nil || got != "hello" {
-		t.Fatalf("%q %v", got, err)
+		t.Fatalf("got %q %v, want \"hello\"", got, err)
 	}
 	if has(r, "code-say") {
 		t.Error("the module is a plugin too")
 	}
 	if s := status(r, "greeter"); filepath.Base(s.File) != "greeter.json" || s.Digest == "" || len(s.Warnings) > 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want filepath.Base(s.File) = \"greeter.json\", s.Digest not \"\", len(s.Warnings) = 0", s)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestExtismFile_claimsNoConfiguredPlugin(t *testing.T) {
 	o := options(t, dir)
 	o.Plugins = map[string]Config{"code": {}}
 	if r := open(t, o); !has(r, "code-say") || !has(r, "other-say") {
-		t.Errorf("%+v", r.Plugins())
+		t.Errorf("got %+v, want the tool code-say, the tool other-say", r.Plugins())
 	}
 }
 
@@ -93,7 +93,7 @@ func TestExtismFile_ownsItsModuleBeforeItSettles(t *testing.T) {
 	}
 	r := f.start(lock.Options{}) // pins the plugins seen
 	if !has(r, "letters-say") || has(r, "code-say") {
-		t.Errorf("%+v", r.Plugins())
+		t.Errorf("got %+v, want the tool letters-say, no tool code-say", r.Plugins())
 	}
 	if pin, known := r.approvals.lock.Pin("code"); known {
 		t.Errorf("its module is a plugin of its own: %+v", pin)
@@ -111,20 +111,20 @@ func TestExtismFile_followsChanges(t *testing.T) {
 	path := manifestFile(t, dir, "p.json", "deep/p.wasm", `}]}`)
 	r := open(t, options(t, dir))
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "one" {
-		t.Fatalf("%q %v", got, err)
+		t.Fatalf("got %q %v, want \"one\"", got, err)
 	}
 	before := status(r, "p").Digest
 	sayer("two").write(t, deep, "p.wasm")
 	eventually(t, "the module is replaced", func() bool { return status(r, "p").Digest != before })
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "two" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"two\"", got, err)
 	}
 	writeFile(t, dir, "p.json", []byte("no JSON"))
 	eventually(t, "the manifest is broken", func() bool {
 		return strings.Contains(strings.Join(status(r, "p").Warnings, " "), "the old one is")
 	})
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "two" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"two\"", got, err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestExtismFile_lowersLimitsOnly(t *testing.T) {
 	}
 	c = Config{Limits: runtime.Limits{Memory: 1 << 20}}.narrowed(high.Manifest, defaults)
 	if c.Limits.Memory != 1<<20 || c.Limits.Deadline != 10*time.Second {
-		t.Errorf("%+v", c.Limits)
+		t.Errorf("got %+v, want c.Limits.Memory = 1<<20, c.Limits.Deadline = 10*time.Second", c.Limits)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestExtismFile_errorsNameTheRemedy(t *testing.T) {
 	r := open(t, options(t, dir))
 	for _, c := range cases {
 		if s := status(r, c.name); s.State != c.state || !strings.Contains(s.Error, c.want) {
-			t.Errorf("%s: %s %s", c.name, s.State, s.Error)
+			t.Errorf("%s: got %s %s, want state = %v, error with %v", c.name, s.State, s.Error, c.state, c.want)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestExtismFile_yieldsToTheSettings(t *testing.T) {
 	o.Plugins = map[string]Config{"p": {Source: far}}
 	r := open(t, o)
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "far" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"far\"", got, err)
 	}
 	writeFile(t, outside, "far.wasm", sayer("changed").wasm())
 	eventually(t, "another digest", func() bool { return status(r, "p").State == StateFailed })
@@ -223,13 +223,13 @@ func TestExtismFile_loadsByItsPath(t *testing.T) {
 	o := options(t, "")
 	o.Files = []File{{Path: path}}
 	if got, err := callText(t, open(t, o), "one-say", catalog.Call{}); err != nil || got != "hello" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"hello\"", got, err)
 	}
 	o = options(t, t.TempDir())
 	o.Plugins = map[string]Config{"named": {Source: path}}
 	r := open(t, o)
 	if got, err := callText(t, r, "named-say", catalog.Call{}); err != nil || got != "hello" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"hello\"", got, err)
 	}
 	warnings := strings.Join(status(r, "named").Warnings, "\n")
 	if !strings.Contains(warnings, "asks for 2 hosts and paths, and nothing is granted") || !strings.Contains(warnings, `"{a,b}" is not a name with stars`) {

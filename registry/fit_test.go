@@ -104,7 +104,7 @@ func TestWants_ungrantableAreReported(t *testing.T) {
 	o := options(t, t.TempDir())
 	guest{manifest: `{"wants":[{"net":"example.com"}]}`, answer: says("x")}.write(t, o.Dir, "p.wasm")
 	if w := status(open(t, o), "p").Warnings; len(w) != 1 || !strings.HasPrefix(w[0], `the want {"net":"example.com"} cannot be granted: `) {
-		t.Errorf("%q", w)
+		t.Errorf("got %q, want number = 1, w[0] beginning with \"the want {\"net\":\"example.com\"} cannot be granted: \"", w)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestLimits_belowTheInitialMemoryAreRefused(t *testing.T) {
 		o.Plugins = small
 		r := open(t, o)
 		if s := status(r, "p"); s.State != StateFailed || s.Error != want || has(r, "p-say") {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v, want state failed, error = %v, no tool p-say", s, want)
 		}
 		if err := r.Configure(nil); err != nil || !has(r, "p-say") {
-			t.Errorf("%v, %+v", err, status(r, "p"))
+			t.Errorf("got %v, %+v, want the tool p-say", err, status(r, "p"))
 		}
 		if err := r.Configure(small); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a new configuration: %v", err)

@@ -46,7 +46,7 @@ func TestFolder_addsReplacesAndRemoves(t *testing.T) {
 	}
 	eventually(t, "removed", func() bool { return !has(r, "p-two") })
 	if s := status(r, "p"); s.Name != "" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want s.Name = \"\"", s)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestFolder_replacementDropsNoCall(t *testing.T) {
 		t.Error("no calls")
 	}
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "4" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"4\"", got, err)
 	}
 }
 
@@ -149,16 +149,16 @@ func TestFolder_brokenReplacementReplacesNothing(t *testing.T) {
 		eventually(t, name, func() bool { e := status(r, "p").Error; return e != "" && e != before })
 		s := status(r, "p")
 		if s.State != StateLoaded || !strings.Contains(s.Error, "the old one does") {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: got %+v, want state loaded, error with \"the old one does\"", name, s)
 		}
 		if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "old" {
-			t.Errorf("%s: %q %v", name, got, err)
+			t.Errorf("%s: got %q %v, want \"old\"", name, got, err)
 		}
 	}
 	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
 	eventually(t, "mended", func() bool { return status(r, "p").Error == "" })
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "new" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"new\"", got, err)
 	}
 }
 
@@ -214,10 +214,10 @@ func TestFolder_ignoresOtherFiles(t *testing.T) {
 	}
 	r := open(t, options(t, dir))
 	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "link-say" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want number = 1, got[0] = \"link-say\"", got)
 	}
 	if s := r.Plugins(); len(s) != 2 { // with the host's own
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want number = 2", s)
 	}
 }
 
@@ -244,11 +244,11 @@ func TestFolder_reportsEachFault(t *testing.T) {
 		"traps": "plugin/describe: trap", "silent": "plugin/describe", "---.wasm": "no letter", "sallyport.wasm": "host's own",
 	} {
 		if s := status(r, name); s.State != StateFailed || !strings.Contains(s.Error, says) || strings.Contains(s.Error, dir) {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: got %+v, want state failed, error with %v, error without %v", name, s, says, dir)
 		}
 	}
 	if got, err := callText(t, r, "good-say", catalog.Call{}); err != nil || got != "x" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"x\"", got, err)
 	}
 }
 
@@ -263,11 +263,11 @@ func TestFolder_reportsAModuleThatDoesNotCompile(t *testing.T) {
 	}
 	var end *spruntime.EndError
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.As(err, &end) || end.Kind != spruntime.KindUnavailable || !strings.Contains(end.Message, "nowhere.thing") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an EndError, end.Kind = spruntime.KindUnavailable, error with \"nowhere.thing\"", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
 	if s := status(r, "p"); s.State != StateFailed {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state failed", s)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestDecision4_PluginNamesCollide(t *testing.T) {
 	o := options(t, dir)
 	r := open(t, o)
 	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "c-z" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want number = 1, got[0] = \"c-z\"", got)
 	}
 	held := 0
 	for _, s := range r.Plugins() {
@@ -288,13 +288,13 @@ func TestDecision4_PluginNamesCollide(t *testing.T) {
 		}
 	}
 	if held != 2 {
-		t.Errorf("%+v", r.Plugins())
+		t.Errorf("got %+v, want held = 2", r.Plugins())
 	}
 	if err := r.Configure(map[string]Config{"other": {Source: "a b.wasm"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !has(r, "other-y") || !has(r, "a_b-x") {
-		t.Errorf("%q", toolNames(r.Snapshot()))
+		t.Errorf("got %q, want the tool other-y, the tool a_b-x", toolNames(r.Snapshot()))
 	}
 }
 
@@ -306,13 +306,13 @@ func TestConfigure_findsNewSources(t *testing.T) {
 	o.Plugins = map[string]Config{"one": {Source: path}, "two": {Source: path, Prefix: bare()}, "off": {Source: path, Disabled: true}, "lost": {}}
 	r := open(t, o)
 	if got := toolNames(r.Snapshot()); len(got) != 2 || got[0] != "one-say" || got[1] != "say" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want number = 2, got[0] = \"one-say\", got[1] = \"say\"", got)
 	}
 	if s := status(r, "off"); s.State != StateDisabled {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state disabled", s)
 	}
 	if s := status(r, "lost"); s.State != StateFailed || !strings.Contains(s.Error, "lost.wasm") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state failed, error with \"lost.wasm\"", s)
 	}
 	guest{manifest: tools("hear"), answer: says("3")}.write(t, elsewhere, "file.wasm")
 	eventually(t, "a source is watched", func() bool { return has(r, "one-hear") && has(r, "hear") })
@@ -320,7 +320,7 @@ func TestConfigure_findsNewSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Snapshot().Tools) != 0 {
-		t.Errorf("%q", toolNames(r.Snapshot()))
+		t.Errorf("got %q, want len(r.Snapshot().Tools) = 0", toolNames(r.Snapshot()))
 	}
 	if err := r.Configure(map[string]Config{"late": {Source: path}}); err != nil {
 		t.Fatal(err)
@@ -407,14 +407,14 @@ func TestFiles_areLoadedOnceAndNotWatched(t *testing.T) {
 	o.Files = []File{{Path: path, Config: Config{Prefix: bare()}}}
 	r := open(t, o)
 	if got := toolNames(r.Snapshot()); len(got) != 1 || got[0] != "say" {
-		t.Errorf("%q %+v", got, r.Plugins())
+		t.Errorf("got %q %+v, want number = 1, got[0] = \"say\"", got, r.Plugins())
 	}
 	if r.watcher.folder != nil {
 		t.Error("something is watched")
 	}
 	o.Files = []File{{Path: filepath.Join(dir, "none.wasm")}}
 	if s := status(open(t, o), "none"); s.State != StateFailed || !strings.Contains(s.Error, "no such file") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state failed, error with \"no such file\"", s)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestIdentity_isKeptByAShortRun(t *testing.T) {
 	r = f.start(lock.Options{})
 	wantSays(t, r, "p-say", "honest")
 	if s := status(r, "p"); !strings.Contains(s.Error, "and the approved ones (") || !strings.Contains(s.Error, ") serve") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want error with \"and the approved ones (\", error with \") serve\"", s)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestIdentity_updatesApplyToTheApprovedFile(t *testing.T) {
 	wantSays(t, r, "p-say", "honest")
 	closeNow(t, r) // also ends the comparison
 	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) {
-		t.Errorf("%+v", pin)
+		t.Errorf("got %+v, want pin.Digest = digestOf(honest())", pin)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestIdentity_firstOfTwoHostsPins(t *testing.T) {
 		t.Fatal("it is not listed")
 	}
 	if got, err := textOf(tool.Call(t.Context(), catalog.Call{ID: "1"})); err == nil || !strings.Contains(err.Error(), `plugin "p" is held: another host has pinned other bytes`) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v, want error with \"plugin \"p\" is held: another host has pinned other bytes\"", got, err)
 	}
 	eventually(t, "it is held", func() bool { return status(r, "p").Waits == digestOf(evil()) && has(r, "p-say") })
 	wantSays(t, r, "p-say", "honest")
@@ -135,11 +135,11 @@ func TestIdentity_digestOfTheSettingsDecides(t *testing.T) {
 	r = f.start(lock.Options{})
 	want := "its bytes are " + digestOf(evil()) + ", and digest: of the settings names " + digestOf(honest()) + ": put that file there, or change the line"
 	if s := status(r, "p"); s.Error != want || s.State != StateLoaded {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want error = %v, state loaded", s, want)
 	}
 	wantSays(t, r, "p-say", "honest") // stored copies
 	if _, err := r.Review("p"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want error with %v", err, want)
 	}
 	closeNow(t, r)
 
@@ -155,13 +155,13 @@ func TestIdentity_digestOfTheSettingsDecides(t *testing.T) {
 	wantSays(t, r, "p-say", "evil")
 	closeNow(t, r)
 	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(honest()) { // other settings may rely on it
-		t.Errorf("%+v", pin)
+		t.Errorf("got %+v, want pin.Digest = digestOf(honest())", pin)
 	}
 
 	f.options.Plugins = map[string]Config{"p": {Digest: "sha256:" + strings.Repeat("00", 32), Updates: UpdatesDev}}
 	r = f.start(lock.Options{})
 	if s := status(r, "p"); s.State != StateHeld || !strings.Contains(s.Error, "digest: of the settings names sha256:00") || has(r, "p-say") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state held, error with \"digest: of the settings names sha256:00\", no tool p-say", s)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestIdentity_ignoresCase(t *testing.T) {
 	r := f.start(lock.Options{})
 	wantSays(t, r, "p-say", "honest")
 	if s := status(r, "p"); s.Waits != digestOf(evil()) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want s.Waits = digestOf(evil())", s)
 	}
 }
 

@@ -48,13 +48,13 @@ func TestCache_wrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	}
 	gone, _ := r.Snapshot().Tool("p-gone")
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "truth" {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want \"truth\"", got, err)
 	}
 	if has(r, "p-gone") || status(r, "p").Digest == fileid.Digest(lie) {
 		t.Errorf("%+v", status(r, "p"))
 	}
 	if _, err := gone.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want catalog.ErrGone", err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestModule_missingFileFailsItsCallOnly(t *testing.T) {
 	}
 	var end *runtime.EndError
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.As(err, &end) || end.Kind != runtime.KindUnavailable {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an EndError, end.Kind = runtime.KindUnavailable", err)
 	}
 	eventually(t, "taken out", func() bool { return !has(r, "p-say") })
 }
@@ -102,7 +102,7 @@ func TestDescribe_hasItsOwnDeadline(t *testing.T) {
 	r := open(t, o)
 	tool, ok := r.Snapshot().Tool("p-say")
 	if !ok {
-		t.Fatalf("%+v", r.Plugins())
+		t.Fatalf("got %+v, want it published", r.Plugins())
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{ID: "1"}); err == nil {
 		t.Error("a call had time")

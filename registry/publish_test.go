@@ -93,7 +93,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	}
 	hide("nothing")
 	if w := status(r, "p").Warnings; len(w) != 1 || !strings.Contains(w[0], `"nothing"`) {
-		t.Errorf("%q", w)
+		t.Errorf("got %q, want number = 1, w[0] with \"\"nothing\"\"", w)
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{}); err != nil {
 		t.Error("not hidden any more:", err)
@@ -249,7 +249,7 @@ func TestBuiltin_listsPlugins(t *testing.T) {
 	text, _ := jsonraw.String(jsonraw.Get(contents[0], "text"))
 	want := `{"plugins":[{"name":"broken","file":"broken.wasm","state":"failed","error":"`
 	if !strings.HasPrefix(text, want) || strings.Contains(text, dir) {
-		t.Errorf("%s", text)
+		t.Errorf("got %s, want text beginning with %v, text without %v", text, want, dir)
 	}
 }
 
@@ -280,13 +280,13 @@ func TestClose_endsEverything(t *testing.T) {
 		}
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want catalog.ErrGone", err)
 	}
 	if err := r.AddGo("q", []byte(`{}`), echo); !errors.Is(err, ErrClosed) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want ErrClosed", err)
 	}
 	if err := r.Configure(nil); !errors.Is(err, ErrClosed) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want ErrClosed", err)
 	}
 }
 
@@ -380,13 +380,13 @@ func TestReconfigure_appliesDefaults(t *testing.T) {
 		return runtime.Limits{}
 	}
 	if now() != limits(1<<28) {
-		t.Errorf("%+v", now())
+		t.Errorf("got %+v, want limits(1<<28)", now())
 	}
 	if err := r.Reconfigure(nil, limits(1<<29)); err != nil {
 		t.Fatal(err)
 	}
 	if now() != limits(1<<29) {
-		t.Errorf("%+v", now())
+		t.Errorf("got %+v, want limits(1<<29)", now())
 	}
 	if err := r.Configure(map[string]Config{"p": {Limits: runtime.Limits{Output: 7}}}); err != nil {
 		t.Fatal(err)
@@ -394,6 +394,6 @@ func TestReconfigure_appliesDefaults(t *testing.T) {
 	want := limits(1 << 29)
 	want.Output = 7
 	if now() != want {
-		t.Errorf("%+v", now())
+		t.Errorf("got %+v, want %v", now(), want)
 	}
 }

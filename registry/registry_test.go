@@ -132,7 +132,7 @@ func TestNew_servesTheFolder(t *testing.T) {
 	r := open(t, options(t, dir))
 	got, err := callText(t, r, "greeter-say", catalog.Call{ID: "1"})
 	if err != nil || got != "hello" {
-		t.Fatalf("%q %v", got, err)
+		t.Fatalf("got %q %v, want \"hello\"", got, err)
 	}
 	s := status(r, "greeter")
 	if s.State != StateLoaded || s.Tools != 1 || s.Dialect != "native" || !strings.HasPrefix(s.Digest, "sha256:") {
@@ -163,9 +163,9 @@ func TestCall_failureCarriesStderr(t *testing.T) {
 	var f *catalog.Failure
 	var end *runtime.EndError
 	if !errors.As(err, &f) || !errors.As(err, &end) || end.Kind != runtime.KindTrap {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v, want a Failure, an EndError, end.Kind = runtime.KindTrap", err)
 	}
 	if f.Plugin != "bad" || f.CallID != "7" || f.Stderr != "it went wrong\n" {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v, want f.Plugin = \"bad\", f.CallID = \"7\", f.Stderr = \"it went wrong\n\"", f)
 	}
 }

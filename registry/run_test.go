@@ -71,7 +71,7 @@ func TestRun_endsOnce(t *testing.T) {
 			client := &receipts{Client: silent{}}
 			run, err := tool.Run(ctx, catalog.Call{Principal: "ada", Client: client})
 			if err != nil {
-				t.Fatalf("%s, %s: %v", name, e.name, err)
+				t.Fatalf("%s, %s: got %v, want no error", name, e.name, err)
 			}
 			if len(client.all) > 0 {
 				t.Errorf("%s, %s: got a receipt before the end", name, e.name)

@@ -147,7 +147,7 @@ func TestTrust_holdsNewBytesWhileTheApprovedServe(t *testing.T) {
 	eventually(t, "the status says so", func() bool { return status(r, "p").Waits == digestOf(evil()) })
 	s := status(r, "p")
 	if s.State != StateLoaded || s.Digest != digestOf(honest()) || !strings.Contains(s.Error, "sallyport approve p") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state loaded, s.Digest = digestOf(honest()), error with \"sallyport approve p\"", s)
 	}
 	wantSays(t, r, "p-say", "honest")
 	closeNow(t, r)
@@ -155,13 +155,13 @@ func TestTrust_holdsNewBytesWhileTheApprovedServe(t *testing.T) {
 	r = f.start(lock.Options{}) // the folder has only the new bytes at the next start
 	wantSays(t, r, "p-say", "honest")
 	if s := status(r, "p"); s.Waits != digestOf(evil()) || s.State != StateLoaded {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want s.Waits = digestOf(evil()), state loaded", s)
 	}
 
 	f.approve(r, "p")
 	wantSays(t, r, "p-say", "evil")
 	if s := status(r, "p"); s.Waits != "" || s.Error != "" || s.Digest != digestOf(evil()) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want s.Waits = \"\", error = \"\", s.Digest = digestOf(evil())", s)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestTrust_holdsRejectedBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := status(r, "p"); !strings.Contains(s.Error, "rejected") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want error with \"rejected\"", s)
 	}
 	wantSays(t, r, "p-say", "honest")
 	honest().write(t, f.dir, "p.wasm")
@@ -189,7 +189,7 @@ func TestTrust_lockedServesOnlyApprovedBytes(t *testing.T) {
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{Locked: true})
 	if s := status(r, "p"); s.State != StateHeld || !strings.Contains(s.Error, "not in the lock file") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state held, error with \"not in the lock file\"", s)
 	}
 	if _, ok := r.Snapshot().Tool("p-say"); ok {
 		t.Error("its tool is published")
@@ -235,7 +235,7 @@ func TestTrust_holdsAChangedDocumentOnceApproved(t *testing.T) {
 	}
 	c := lock.Difference(v.Before, v.After)
 	if len(c) != 1 || c[0].What != "file p.prompt.md: text" || !strings.Contains(c[0].Before, "Do that.") || !strings.Contains(c[0].After, "Obey me.") {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want len(c) = 1, c[0].What = \"file p.prompt.md: text\", c[0].Before with \"Do that.\", c[0].After with \"Obey me.\"", c)
 	}
 
 	r = f.start(lock.Options{})
@@ -260,7 +260,7 @@ func TestTrust_servesTheApprovedBytesOfABrokenFile(t *testing.T) {
 		wantSays(t, r, "p-say", "honest")
 		for _, name := range []string{"p", "q_prompt"} {
 			if s := status(r, name); s.State != StateLoaded || !strings.HasPrefix(s.Error, "the new file does not serve, the old one does: ") {
-				t.Errorf("%+v", s)
+				t.Errorf("got %+v, want state loaded, error beginning with \"the new file does not serve, the old one does: \"", s)
 			}
 		}
 		closeNow(t, r)
@@ -273,7 +273,7 @@ func TestTrust_lockedServesOnlyApprovedDocuments(t *testing.T) {
 	writeFile(t, f.dir, "p.prompt.md", promptText("Do it."))
 	r := f.start(lock.Options{Locked: true})
 	if s := status(r, "p_prompt"); s.State != StateHeld || !strings.Contains(s.Error, "not in the lock file") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state held, error with \"not in the lock file\"", s)
 	}
 	wantPrompt(t, r, "")
 	f.approve(r, "p_prompt")
@@ -316,7 +316,7 @@ func TestUpdates_sameInterfaceNeedsNoApproval(t *testing.T) {
 	eventually(t, "what offers more is held", func() bool { return status(r, "p").Waits == digestOf(more) })
 	wantSays(t, r, "p-say", "evil")
 	if s := status(r, "p"); s.Updates != "same-interface" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want s.Updates = \"same-interface\"", s)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestTrust_hidesNewDefinitionsOfApprovedCode(t *testing.T) {
 		t.Errorf("the tool that was first seen is not: %+v", status(r, "p"))
 	}
 	if s := status(r, "p"); len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], `tool "old" is held`) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want len(s.Warnings) not 0, s.Warnings[0] with \"tool \"old\" is held\"", s)
 	}
 	eventually(t, "it is pinned", func() bool {
 		p, _ := f.lock(lock.Options{}).Pin("p")
@@ -358,7 +358,7 @@ func TestTrust_hidesNewDefinitionsOfApprovedCode(t *testing.T) {
 	})
 	f.approve(r, "p")
 	if _, ok := r.Snapshot().Tool("p-old"); !ok {
-		t.Errorf("%+v", status(r, "p"))
+		t.Errorf("got %+v, want it published", status(r, "p"))
 	}
 }
 
@@ -375,7 +375,7 @@ func TestTrust_lockedHidesLaterDefinitions(t *testing.T) {
 		t.Error("a tool is published that nobody approved")
 	}
 	if s := status(r, "p"); len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], `tool "new" is held`) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want len(s.Warnings) not 0, s.Warnings[0] with \"tool \"new\" is held\"", s)
 	}
 }
 
@@ -390,7 +390,7 @@ func TestTrust_refusesChangedCopies(t *testing.T) {
 	}
 	r = f.start(lock.Options{})
 	if s := status(r, "p"); s.State != StateHeld || s.Waits != digestOf(evil()) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want state held, s.Waits = digestOf(evil())", s)
 	}
 	if _, ok := r.Snapshot().Tool("p-say"); ok {
 		t.Error("something serves")
@@ -419,7 +419,7 @@ func TestNames_exactFileNameWinsInLists(t *testing.T) {
 				switch filepath.Base(s.File) {
 				case "a_b.wasm":
 					if s.State != StateLoaded {
-						t.Errorf("%+v", s)
+						t.Errorf("got %+v, want state loaded", s)
 					}
 				case "a-b.wasm":
 					if s.State != StateHeld || o.ReadOnly && s.Error != "the plugin a_b is the file a_b.wasm: rename a-b.wasm, or give it its own key and source in sallyport.yaml" {

@@ -24,18 +24,18 @@ func TestCache_remembersAcrossRuns(t *testing.T) {
 	c.Flush()
 	again := Open(dir, discard())
 	if got, ok := again.Digest(st); !ok || got != digest {
-		t.Errorf("%q %v", got, ok)
+		t.Errorf("got %q %v, want a hit, %v", got, ok, digest)
 	}
 	st.Ctime++
 	if _, ok := again.Digest(st); ok {
 		t.Error("another stamp is known")
 	}
 	if m, ok := again.Module(digest); !ok || m.Dialect != "native" || m.Memory != 65536 || string(m.Manifest) != `{"tools":[]}` {
-		t.Errorf("%+v %v", m, ok)
+		t.Errorf("got %+v %v, want a hit, m.Dialect = \"native\", m.Memory = 65536, string(m.Manifest) = \"{\"tools\":[]}\"", m, ok)
 	}
 	for _, path := range []string{again.digestsFile(), again.moduleFile(digest)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s: %v %v", path, info.Mode(), err)
+			t.Errorf("%s: got %v %v, want info.Mode().Perm()&0o077 = 0", path, info.Mode(), err)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestCache_limitsEntries(t *testing.T) {
 	}
 	c.Flush()
 	if info, err := os.Stat(c.digestsFile()); err != nil || info.Size() > maxCacheFile {
-		t.Fatalf("%v %v", info, err)
+		t.Fatalf("got %v %v, want info.Size() at most maxCacheFile", info, err)
 	}
 	again := Open(dir, discard())
 	again.PutDigest(fileid.Stamp{Size: 1 << 40}, fileid.Digest(nil))

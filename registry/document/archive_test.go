@@ -61,7 +61,7 @@ func TestParseSkill_listsItsFiles(t *testing.T) {
 			}
 		}
 		if f, ok := s.Read("skill://pdf-forms/references/a.txt"); !ok || string(f.Data) != "A" || f.MIMEType != "text/plain" {
-			t.Errorf("%+v", f)
+			t.Errorf("got %+v, want a hit, string(f.Data) = \"A\", f.MIMEType = \"text/plain\"", f)
 		}
 		if _, ok := s.Read("skill://pdf-forms/references"); ok {
 			t.Error("a folder was read")

@@ -36,13 +36,13 @@ func TestRead_servesAPrompt(t *testing.T) {
 		{"completion/complete", `{"argument":{"name":"tone","value":"s"}}`, `{"completion":{"values":["strict"]}}`},
 	} {
 		if got, err := d.Serve(t.Context(), c.method, json.RawMessage(c.params)); err != nil || string(got) != c.want {
-			t.Errorf("%s %s: %s, %v", c.method, c.params, got, err)
+			t.Errorf("%s %s: got %s, %v, want %v", c.method, c.params, got, err, c.want)
 		}
 	}
 	var guest *runtime.GuestError
 	_, err = d.Serve(t.Context(), "prompts/get", nil)
 	if !errors.As(err, &guest) || guest.Code != jsonrpc.CodeInvalidParams || guest.Message != `the argument "file" is missing` {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a GuestError, guest.Code = jsonrpc.CodeInvalidParams, error = \"the argument \"file\" is missing\"", err)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestRead_servesASkill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Skill.Name != "hi" || len(d.Manifest.Resources) != 1 || len(d.Manifest.Templates) != 1 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want d.Skill.Name = \"hi\", len(d.Manifest.Resources) = 1, len(d.Manifest.Templates) = 1", d)
 	}
 	for uri, want := range map[string]string{
 		"skill://hi/SKILL.md": `{"contents":[{"mimeType":"text/markdown","text":"---\nname: hi\ndescription: Says hi.\n---\nx\n","uri":"skill://hi/SKILL.md"}]}`,
@@ -110,6 +110,6 @@ func TestRead_refusesLargeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "over 32 MiB") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want error with \"over 32 MiB\"", err)
 	}
 }

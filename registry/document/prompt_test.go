@@ -72,7 +72,7 @@ func TestPrompt_expandsItsArguments(t *testing.T) {
 	want := `{"title":"Review","description":"Reviews a change.","arguments":[{"name":"file","description":"what to look at","required":true},` +
 		`{"name":"tone"},{"name":"notes"}],"icons":[{"src":"https://example.com/x.png"}],"name":"review"}`
 	if string(p.Definition) != want {
-		t.Errorf("%s", p.Definition)
+		t.Errorf("got %s, want string(p.Definition) = %v", p.Definition, want)
 	}
 	for arguments, want := range map[string]string{
 		`{"file":"a.go","tone":"strict","notes":"one, two,,"}`: "user: Please review a.go.\nSpare nobody.\n\n- one\n- two\nDone.\n--\nassistant: I will.",
@@ -137,11 +137,11 @@ func TestParsePrompt_namesTheLineOfAnError(t *testing.T) {
 func TestPrompt_boundsTimeAndOutput(t *testing.T) {
 	p := parse(t, "---\narguments: [a]\n---\n{{each x in a}}{{each y in a}}{{each z in a}}.{{end}}{{end}}{{end}}\n")
 	if got := texts(t, p, `{"a":"`+strings.Repeat("x,", 100)+`"}`); got != "error: line 4: the loops take too long with these arguments" {
-		t.Errorf("%.100q", got)
+		t.Errorf("got %.100q, want \"error: line 4: the loops take too long with these arguments\"", got)
 	}
 	p = parse(t, "---\narguments: [a]\n---\n{{a}}\n{{a}}")
 	if got := texts(t, p, `{"a":"`+strings.Repeat("x", maxOutput/2+1)+`"}`); got != "error: line 5: the prompt is over 256 KiB with these arguments" {
-		t.Errorf("%.100q", got)
+		t.Errorf("got %.100q, want \"error: line 5: the prompt is over 256 KiB with these arguments\"", got)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestHostGrant_refusesExpensivePatterns(t *testing.T) {
 		"api.*.com": "net: GET,POST https://api.*.com/**", "localhost": "net: GET,POST https://localhost/**",
 	} {
 		if line, err := HostGrant("GET,POST", host); line != want || err != nil {
-			t.Errorf("%s: %s %v", host, line, err)
+			t.Errorf("%s: got %s %v, want %v, no error", host, line, err, want)
 		}
 	}
 }
@@ -106,12 +106,12 @@ func TestPathGrant_convertsPaths(t *testing.T) {
 		{"/srv", "/srv", "fs: write /srv/**"}, {"ro:/srv/", "", "fs: read /srv/**"}, {"/a*{b}", "/a*{b}", "fs: write /a{*}{{}b{}}/**"},
 	} {
 		if line, err := PathGrant(c.place, c.guest); line != c.want || err != nil {
-			t.Errorf("%s: %s %v", c.place, line, err)
+			t.Errorf("%s: got %s %v, want %v, no error", c.place, line, err, c.want)
 		}
 	}
 	for _, place := range []string{"", "ro:", ".", "../x", "ro:~/x", `C:\x`} {
 		if line, err := PathGrant(place, ""); err == nil {
-			t.Errorf("%s: %s", place, line)
+			t.Errorf("%s: got %s, want an error", place, line)
 		}
 	}
 }
@@ -129,12 +129,12 @@ func TestModule_staysInTheFolder(t *testing.T) {
 	}
 	for _, path := range []string{"a.wasm", "./a.wasm", "sub/../sub/A.WASM", "fine.wasm", filepath.Join(in, "a.wasm"), "none/x.wasm"} {
 		if got, err := (&Manifest{Path: path}).Module(manifest); err != nil || !strings.HasPrefix(got, in) {
-			t.Errorf("%s: %s %v", path, got, err)
+			t.Errorf("%s: got %s %v, want a path beginning with %v", path, got, err, in)
 		}
 	}
 	for _, path := range []string{"../a.wasm", "up/a.wasm", "out.wasm", "/etc/a.wasm", "sub/../../a.wasm", "up/none/a.wasm", dir + "/a.wasm"} {
 		if got, err := (&Manifest{Path: path}).Module(manifest); !errors.Is(err, ErrOutside) {
-			t.Errorf("%s: %s %v", path, got, err)
+			t.Errorf("%s: got %s %v, want ErrOutside", path, got, err)
 		}
 	}
 	if got, err := (&Manifest{Path: "loop.wasm"}).Module(manifest); err != nil || got != filepath.Join(in, "loop.wasm") {
@@ -170,7 +170,7 @@ func FuzzParse(f *testing.F) {
 					continue
 				}
 				if _, err := grant.ParseLine(family + ": " + line); err != nil {
-					t.Errorf("%s: %v", w, err)
+					t.Errorf("%s: got %v, want no error", w, err)
 				}
 			}
 		}

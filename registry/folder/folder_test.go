@@ -188,7 +188,7 @@ func TestWatcher_followsSources(t *testing.T) {
 	w, r := start(t, "", func(w *Watcher) { w.Files.(*record).sources = map[string]bool{one: true, off: false} })
 	ready(t, w)
 	if got := r.show(); got != "one=1" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want \"one=1\"", got)
 	}
 	write(t, one, "2")
 	eventually(t, r, "one=2")

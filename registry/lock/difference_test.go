@@ -39,7 +39,7 @@ func TestDifference_listsChanges(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if same := Difference(after, after); len(same) != 0 {
-		t.Errorf("%+v", same)
+		t.Errorf("got %+v, want len(same) = 0", same)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestTrust_pinsFirstDefinitions(t *testing.T) {
 	l.Trust("a", changed.Pin("a.wasm"))
 	p, _ := l.Pin("a")
 	if p.Definitions["tool x"] != Hash(terms(1, "x").Definitions["tool x"]) || p.Definitions["tool y"] == "" {
-		t.Errorf("%+v", p.Definitions)
+		t.Errorf("got %+v, want p.Definitions[\"tool x\"] = Hash(terms(1, \"x\").Definitions[\"tool x\"]), p.Definitions[\"tool y\"] not \"\"", p.Definitions)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestLock_readOnlyWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(o.Keep), "*")); err != nil || len(left) > 0 {
-		t.Errorf("%v %v", left, err)
+		t.Errorf("got %v %v, want len(left) = 0", left, err)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestCopies_returnTheirTerms(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if raw, err := os.ReadFile(l.Copies.Path(want.Digest)); err != nil || string(raw) != "wasm" {
-		t.Errorf("%q %v", raw, err)
+		t.Errorf("got %q %v, want \"wasm\"", raw, err)
 	}
 	if l.Copies.Path("sha256:../../x") != "" {
 		t.Error("a digest leads out of the folder")
@@ -393,7 +393,7 @@ func TestOtherCase_isTheSameName(t *testing.T) {
 			t.Error("the name is pinned twice")
 		}
 		if err := l.Approve(t.Context(), "A", terms(2).Pin("A.wasm")); err == nil || err.Error() != "names that differ only in case are one name, and a is pinned: rename the file of A" {
-			t.Errorf("%v", err)
+			t.Errorf("got %v, want error = \"names that differ only in case are one name, and a is pinned: rename the file of A\"", err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestParse_keepsUnknownFields(t *testing.T) {
 	const definition = `{"name":"t","x-new":[1.50,1e400],"inputSchema":{"type":"object","properties":{"b":{},"a":{}}},"_meta":{"ui":{"resourceUri":"ui://x"}}}`
 	m := parse(t, `{"future":true,"tools":[`+definition+`]}`)
 	if len(m.Problems) > 0 || len(m.Tools) != 1 || string(m.Tools[0]) != definition {
-		t.Errorf("%q %s", m.Problems, m.Tools)
+		t.Errorf("got %q %s, want len(m.Problems) = 0, len(m.Tools) = 1, string(m.Tools[0]) = %v", m.Problems, m.Tools, definition)
 	}
 }
 
@@ -36,7 +36,7 @@ func TestParse_keepsUnknownFields(t *testing.T) {
 func TestParse_confinesPages(t *testing.T) {
 	m := parse(t, `{"resources":[{"uri":"ui://x/page","name":"page","_meta":{"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true}}}]}`)
 	if want := `{"uri":"ui://x/page","name":"page","_meta":{"ui":{"prefersBorder":true}}}`; len(m.Resources) != 1 || string(m.Resources[0]) != want || len(m.Problems) != 1 {
-		t.Errorf("%q %s", m.Problems, m.Resources)
+		t.Errorf("got %q %s, want len(m.Resources) = 1, string(m.Resources[0]) = %v, len(m.Problems) = 1", m.Problems, m.Resources, want)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestParse_leavesBadEntriesOut(t *testing.T) {
 			t.Errorf("%.60s: %d tools are left", bad, len(m.Entries(Tool)))
 		}
 		if len(m.Problems) != 1 || !strings.Contains(m.Problems[0], says) || !strings.Contains(m.Problems[0], "is left out") {
-			t.Errorf("%.60s: %.200q", bad, m.Problems)
+			t.Errorf("%.60s: got %.200q, want len(m.Problems) = 1, m.Problems[0] with %v, m.Problems[0] with \"is left out\"", bad, m.Problems, says)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestParse_leavesOutRepeatedEntries(t *testing.T) {
 	m := parse(t, `{"tools":[{"name":"a","title":"first","inputSchema":{"type":"object"}},{"name":"a","title":"second","inputSchema":{"type":"object"}}],
 		"resources":[{"uri":"x:a","name":"a"},{"uri":"x:b","name":"a"},{"uri":"x:a","name":"c"}]}`)
 	if len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), "first") || len(m.Entries(Tool)) != 1 || len(m.Resources) != 2 {
-		t.Errorf("%s %s", m.Tools, m.Resources)
+		t.Errorf("got %s %s, want len(m.Tools) = 1, string(m.Tools[0]) with \"first\", len(m.Entries(Tool)) = 1, len(m.Resources) = 2", m.Tools, m.Resources)
 	}
 	if want := []string{`tool "a" is left out: it is there already`, `resource "x:a" is left out: it is there already`}; !slices.Equal(m.Problems, want) {
 		t.Errorf("%q", m.Problems)
@@ -215,7 +215,7 @@ func TestParse_checksPrompts(t *testing.T) {
 func TestParse_readsTheState(t *testing.T) {
 	for state, problems := range map[string]int{"call": 0, "session": 0, "plugin": 1, "forever": 1} {
 		if m := parse(t, `{"state":"`+state+`"}`); len(m.Problems) != problems {
-			t.Errorf("%s: %q", state, m.Problems)
+			t.Errorf("%s: got %q, want len(m.Problems) = %v", state, m.Problems, problems)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func FuzzParse(f *testing.F) {
 			for _, kept := range list {
 				again, err := Parse([]byte(`{"` + key + `":[` + string(kept) + `]}`))
 				if err != nil || again.Refused() != nil || len(again.Problems) > 0 {
-					t.Errorf("%s: %v, %+v", kept, err, again)
+					t.Errorf("%s: got %v, %+v, want again.Refused() = nil, len(again.Problems) = 0", kept, err, again)
 				}
 			}
 		}
@@ -249,14 +249,14 @@ func TestRefused_returnsTheFirstProblem(t *testing.T) {
 	}
 	m := parse(t, `{"tools":[{"name":"a"}],"prompts":[{}]}`)
 	if err := m.Refused(); err == nil || !strings.HasPrefix(err.Error(), `tool "a" is left out: inputSchema`) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want error beginning with \"tool \"a\" is left out: inputSchema\"", err)
 	}
 }
 
 func TestOf_holdsOneEntry(t *testing.T) {
 	m := Of(Resource, Entry{ID: "sallyport://x"})
 	if got := m.Entries(Resource); len(got) != 1 || got[0].ID != "sallyport://x" || m.Entries(Tool) != nil {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want number = 1, got[0].ID = \"sallyport://x\", m.Entries(Tool) = nil", m)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestParse_cleansByPlace(t *testing.T) {
 		`{"resourceTemplates":[{"uriTemplate":"x://a` + unseen + `/{b}","name":"n"}]}`: "resourceTemplates[0] is left out: uriTemplate is not a string of 1 to",
 	} {
 		if m := parse(t, raw); m.Refused() == nil || !strings.HasPrefix(m.Refused().Error(), says) {
-			t.Errorf("%s: %q", raw, m.Problems)
+			t.Errorf("%s: got %q, want m.Refused() not nil, m.Refused().Error() beginning with %v", raw, m.Problems, says)
 		}
 	}
 	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object"},"_meta":{"mc\u200bp.dev/x":1,"traceparen\u200bt":2,"mine/x":3}}]}`)

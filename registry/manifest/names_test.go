@@ -23,7 +23,7 @@ func TestNameOfFile_normalizes(t *testing.T) {
 	long, err := NameOfFile(strings.Repeat("abc_", 30) + ".wasm")
 	other, _ := NameOfFile(strings.Repeat("abc_", 30) + "x.wasm")
 	if err != nil || len(long) > maxPluginName || CheckName(long) != nil || long == other {
-		t.Errorf("%q %q %v", long, other, err)
+		t.Errorf("got %q %q %v, want len(long) at most maxPluginName, CheckName(long) = nil, long not %v", long, other, err, other)
 	}
 }
 

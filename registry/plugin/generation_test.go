@@ -151,10 +151,10 @@ func TestCode_convertsErrors(t *testing.T) {
 	give = &runtime.GuestError{Code: -32601}
 	var guest *runtime.GuestError
 	if _, err := x.Call(t.Context(), catalog.Call{}); !errors.As(err, &guest) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a GuestError", err)
 	}
 	if _, err := x.Call(t.Context(), catalog.Call{Params: json.RawMessage("[]")}); !errors.As(err, &guest) || guest.Code != -32602 {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a GuestError, guest.Code = -32602", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestInspect_saysWhetherAModuleWarmsUp(t *testing.T) {
 func TestInspect_asksTheModule(t *testing.T) {
 	plain := writeGuest(t, "plain.wasm", guestFile("", `{"result":`+tools+`}`))
 	if _, err := Inspect(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want ErrNotPacked", err)
 	}
 	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{Host: native.HostFuncs()})
 	if err != nil {
@@ -123,11 +123,11 @@ func TestInspect_explainsForeignModules(t *testing.T) {
 	for _, content := range []string{"hello", ""} {
 		path := writeGuest(t, "p.wasm", []byte(content))
 		if _, err := Inspect(t.Context(), path, dialects, nil); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %v", content, err)
+			t.Errorf("%q: got %v, want error with %v", content, err, path)
 		}
 	}
 	if _, err := Inspect(t.Context(), filepath.Join(t.TempDir(), "none.wasm"), dialects, nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want os.ErrNotExist", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestProblems_giveReasons(t *testing.T) {
 		`the want {"deny":"net: GET https://b.example/"} cannot be granted: a plugin asks for grants, and denies nothing`,
 	}
 	if len(got) != len(want) {
-		t.Fatalf("%q", got)
+		t.Fatalf("got %q, want number = len(want)", got)
 	}
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {

@@ -105,7 +105,7 @@ func TestTemplate_matchesExpansionsOfPython(t *testing.T) {
 	for i, e := range all {
 		p, err := Parse(e.Template)
 		if err != nil {
-			t.Fatalf("%s: %v", e.Template, err)
+			t.Fatalf("%s: got %v, want no error", e.Template, err)
 		}
 		texts := []string{expand(e.Template, e.Values)}
 		if python != nil { // it leaves %C3 of a reserved value unencoded, and has ;x= for ;x

@@ -184,7 +184,7 @@ func TestTemplate_matchesTheExamplesOfTheRFC(t *testing.T) {
 		}
 		p, err := Parse(template)
 		if err != nil {
-			t.Errorf("%s: %v", template, err)
+			t.Errorf("%s: got %v, want no error", template, err)
 			continue
 		}
 		if !p.Match(want) {
@@ -212,7 +212,7 @@ func TestTemplate_matches(t *testing.T) {
 	} {
 		p, err := Parse(c.template)
 		if err != nil {
-			t.Fatalf("%s: %v", c.template, err)
+			t.Fatalf("%s: got %v, want no error", c.template, err)
 		}
 		for _, uri := range c.yes {
 			if !p.Match(uri) {
