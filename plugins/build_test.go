@@ -16,7 +16,7 @@ var maxSizes = map[string]int{
 	"time":        4_400_000,
 }
 
-func TestBuild(t *testing.T) {
+func TestBuild_boundsTheSizeOfEachPlugin(t *testing.T) {
 	for name, most := range maxSizes {
 		t.Run(name, func(t *testing.T) {
 			size := len(sallyporttest.Build(t, name))

@@ -10,8 +10,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestCallContext_isDoneAfterTheCall checks that the context of an ended call is done, also if Done is first called
-// afterwards.
+// The context of an ended call is done, also if Done is first called afterwards.
 func TestCallContext_isDoneAfterTheCall(t *testing.T) {
 	var kept context.Context
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
@@ -37,7 +36,7 @@ func TestCallContext_isDoneAfterTheCall(t *testing.T) {
 	}
 }
 
-// TestCallContext_endsWithThePool checks that closing the pool ends the wait of a host function, with the cause.
+// Closing the pool ends the wait of a host function, with the cause.
 func TestCallContext_endsWithThePool(t *testing.T) {
 	waits := make(chan struct{})
 	causes := make(chan error, 1)
@@ -64,7 +63,7 @@ func TestCallContext_endsWithThePool(t *testing.T) {
 	}
 }
 
-// TestCallContext_endsAtTheDeadline checks that the deadline is observed with and without a timer.
+// The deadline is observed with and without a timer.
 func TestCallContext_endsAtTheDeadline(t *testing.T) {
 	for name, before := range map[string]func(context.Context){
 		"nobody waits": func(context.Context) {},

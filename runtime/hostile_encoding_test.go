@@ -127,8 +127,7 @@ func beside(instruction []byte) []byte {
 	return m.Bytes()
 }
 
-// TestHostile_encodingsBehaveAlikeOrAreRefused checks that an alternative encoding of a module is rejected, or equivalent to the plain one,
-// in every call.
+// An alternative encoding of a module is rejected, or equivalent to the plain one, in every call.
 func TestHostile_encodingsBehaveAlikeOrAreRefused(t *testing.T) {
 	a := &arena{T: t}
 	a.open(runtime.RestoreFastest)

@@ -109,7 +109,7 @@ func (a *arena) report(guests int) {
 		strings.Join(a.rows, "\n"), guests, a.hangs, a.crashes, a.leaks)
 }
 
-// TestHostile_guestsFindNoSecretsOfEarlierCalls checks that no call finds a secret of an earlier one, in every way to reset memories.
+// No call finds a secret of an earlier one, in every way to reset memories.
 func TestHostile_guestsFindNoSecretsOfEarlierCalls(t *testing.T) {
 	for _, way := range runtime.Restores() {
 		t.Run(string(way), func(t *testing.T) {

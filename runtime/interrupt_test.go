@@ -9,8 +9,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestPool_Call_interruptsCodeWithAndWithoutLoops checks that no code reaches its end after the deadline: each module
-// calls the host once it has run to its end.
+// No code reaches its end after the deadline: each module calls the host once it has run to its end.
 func TestPool_Call_interruptsCodeWithAndWithoutLoops(t *testing.T) {
 	module := func() *w.Module {
 		m := new(w.Module)
@@ -61,8 +60,7 @@ func TestPool_Call_interruptsCodeWithAndWithoutLoops(t *testing.T) {
 	}
 }
 
-// TestPool_Call_endsSoonAmongHostCalls checks that a guest whose call is over does not continue with the rest of its
-// fuel slice.
+// A guest whose call is over does not continue with the rest of its fuel slice.
 func TestPool_Call_endsSoonAmongHostCalls(t *testing.T) {
 	calls := 0
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestKept_evictsFromTheLargestOwner checks that the owner with the most bytes loses its least recently used instance, and no other owner
-// does.
+// The owner with the most bytes loses its least recently used instance, and no other owner does.
 func TestKept_evictsFromTheLargestOwner(t *testing.T) {
 	k := &kept{max: 1 << 40}
 	add := func(caller string, n int, bytes uint64) {
@@ -39,7 +38,7 @@ func TestKept_evictsFromTheLargestOwner(t *testing.T) {
 	}
 }
 
-// TestKept_boundsTheRecordOfEvictions checks that the record of evictions is bounded.
+// The record of evictions is bounded.
 func TestKept_boundsTheRecordOfEvictions(t *testing.T) {
 	k := &kept{}
 	for i := range maxLost + 3 {

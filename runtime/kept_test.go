@@ -33,8 +33,8 @@ func counts(t *testing.T, p *runtime.Pool, caller, session, want string) {
 
 const oneKept = 64<<10 + 256<<10 // a page and the engine's overhead
 
-// TestPool_Call_keptInstancesShareOneBudget checks that kept instances share one budget over all plugins. The owner with the most bytes
-// loses its least recently used instance, and is told so.
+// Kept instances share one budget over all plugins. The owner with the most bytes loses its least recently used
+// instance, and is told so.
 func TestPool_Call_keptInstancesShareOneBudget(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{Kept: 4 * oneKept})
 	m := compile(t, e, guestAlone())
@@ -61,8 +61,7 @@ func TestPool_Call_keptInstancesShareOneBudget(t *testing.T) {
 	counts(t, pools[1], "eve", "eve's 5", "3")
 }
 
-// TestPool_Call_keptBudgetIncludesReferences checks that the budget includes the references of a module, which each instance copies
-// beside its memory.
+// The budget includes the references of a module, which each instance copies beside its memory.
 func TestPool_Call_keptBudgetIncludesReferences(t *testing.T) {
 	const references = 50_000
 	m := guestAlone()
@@ -79,8 +78,7 @@ func TestPool_Call_keptBudgetIncludesReferences(t *testing.T) {
 	}
 }
 
-// TestPool_Call_instanceForAllIsNotEvicted checks that an instance for all callers counts for no caller, and is evicted neither for a
-// caller's sessions nor when idle.
+// An instance for all callers counts for no caller, and is evicted neither for a caller's sessions nor when idle.
 func TestPool_Call_instanceForAllIsNotEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := compile(t, newEngine(t, &runtime.EngineOptions{Kept: 2 * oneKept}), guestAlone())
@@ -101,8 +99,7 @@ func TestPool_Call_instanceForAllIsNotEvicted(t *testing.T) {
 	})
 }
 
-// TestPool_Call_keptInstanceServesAHundredCalls checks that a hundred concurrent calls of a plugin with kept state all return, one after
-// the other.
+// A hundred concurrent calls of a plugin with kept state all return, one after the other.
 func TestPool_Call_keptInstanceServesAHundredCalls(t *testing.T) {
 	m := compile(t, newEngine(t, nil), guestAlone())
 	for _, state := range []runtime.State{runtime.StateSession, runtime.StatePlugin} {
@@ -125,7 +122,7 @@ func TestPool_Call_keptInstanceServesAHundredCalls(t *testing.T) {
 	}
 }
 
-// TestPool_Call_cancelledBeforeItsTurnChangesNothing checks that a call cancelled before its turn leaves the kept instance unchanged.
+// A call cancelled before its turn leaves the kept instance unchanged.
 func TestPool_Call_cancelledBeforeItsTurnChangesNothing(t *testing.T) {
 	p := runtime.NewPool(compile(t, newEngine(t, nil), guestAlone()), counting, &runtime.PoolOptions{State: runtime.StateSession})
 	counts(t, p, "a", "s", "1")
@@ -136,7 +133,7 @@ func TestPool_Call_cancelledBeforeItsTurnChangesNothing(t *testing.T) {
 	counts(t, p, "a", "s", "2")
 }
 
-// TestPool_Call_tasksDoNotDelayPlainCalls checks that eighty tasks of one caller do not delay a plain call of another.
+// Eighty tasks of one caller do not delay a plain call of another.
 func TestPool_Call_tasksDoNotDelayPlainCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) { time.Sleep(2 * time.Second) })

@@ -33,7 +33,7 @@ func TestEngine_compileReturnsPanicsAsErrors(t *testing.T) {
 	}
 }
 
-// TestEngine_compileStopsWaitingWithItsContext checks that ctx ends the wait for a processor.
+// The end of ctx ends the wait for a processor.
 func TestEngine_compileStopsWaitingWithItsContext(t *testing.T) {
 	e, err := NewEngine(context.Background(), nil)
 	if err != nil {

@@ -63,7 +63,7 @@ func begin(ctx context.Context, p *runtime.Pool) <-chan result {
 	return done
 }
 
-// TestPause_suspendsTheDeadlineAndReturnsTheTurn checks that a paused call's deadline is suspended, and other calls get its turn.
+// A paused call's deadline is suspended, and other calls get its turn.
 func TestPause_suspendsTheDeadlineAndReturnsTheTurn(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Concurrency: 1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		first := begin(t.Context(), p)
@@ -82,7 +82,7 @@ func TestPause_suspendsTheDeadlineAndReturnsTheTurn(t *testing.T) {
 	})
 }
 
-// TestPause_leavesTheRemainingTimeUnchanged checks that the remaining time is the same after the pause as before it.
+// The remaining time is the same after the pause as before it.
 func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before, after time.Duration
@@ -112,8 +112,7 @@ func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 	})
 }
 
-// TestPause_limitsAllPausesOfACallTogether checks that Limits.Ask covers all pauses of a call together, and that the guest continues
-// afterwards.
+// Limits.Ask covers all pauses of a call together, and the guest continues afterwards.
 func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Ask: time.Minute}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		began := time.Now()
@@ -150,7 +149,7 @@ func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 	})
 }
 
-// TestPause_endsWithItsCallAndPool checks that cancellation by the caller and closing the pool end the pause.
+// Cancellation by the caller and closing the pool end the pause.
 func TestPause_endsWithItsCallAndPool(t *testing.T) {
 	paused(t, runtime.Limits{}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -169,7 +168,7 @@ func TestPause_endsWithItsCallAndPool(t *testing.T) {
 	})
 }
 
-// TestPause_boundsPausesWithoutATurn checks that pauses without a turn are bounded; further calls keep their turns.
+// Pauses without a turn are bounded; further calls keep their turns.
 func TestPause_boundsPausesWithoutATurn(t *testing.T) {
 	paused(t, runtime.Limits{Concurrency: 2, Queue: -1}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		var all []<-chan result
@@ -187,7 +186,7 @@ func TestPause_boundsPausesWithoutATurn(t *testing.T) {
 	})
 }
 
-// TestPause_hasNoEffectOutsideACall checks that Pause has no effect outside a call.
+// Pause has no effect outside a call.
 func TestPause_hasNoEffectOutsideACall(t *testing.T) {
 	wait, resume := runtime.Pause(t.Context())
 	resume()
@@ -196,7 +195,7 @@ func TestPause_hasNoEffectOutsideACall(t *testing.T) {
 	}
 }
 
-// TestPool_Call_nestedCallNeverWaits checks that a nested call gets a turn at once or fails.
+// A nested call gets a turn at once or fails.
 func TestPool_Call_nestedCallNeverWaits(t *testing.T) {
 	var inner error
 	var p *runtime.Pool

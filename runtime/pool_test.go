@@ -153,7 +153,7 @@ func TestPool_Call_tellsEndingsApart(t *testing.T) {
 	}
 }
 
-// TestPool_Call_recordsABoundedStackTrace checks that the guest's stack trace is recorded for the log, bounded and as valid text.
+// The guest's stack trace is recorded for the log, bounded and as valid text.
 func TestPool_Call_recordsABoundedStackTrace(t *testing.T) {
 	name := strings.Repeat("é", 20_000)
 	m := guest(w.Unreachable)
@@ -164,7 +164,7 @@ func TestPool_Call_recordsABoundedStackTrace(t *testing.T) {
 	}
 }
 
-// TestPool_Call_isCleanAfterAnyFailure checks that the call after any kind of failure gets a clean instance.
+// The call after any kind of failure gets a clean instance.
 func TestPool_Call_isCleanAfterAnyFailure(t *testing.T) {
 	var turn atomic.Int32
 	e := hostF(t, func(_ context.Context, _ runtime.Memory, stack []uint64) { stack[0] = uint64(turn.Load()) })
@@ -244,8 +244,7 @@ func TestPool_Call_endsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestPool_Call_endsAfterAWaitingHostFunction checks that a waiting host function sees the deadline, and that the guest ends although it
-// would continue without a loop.
+// A waiting host function sees the deadline, and the guest ends although it would continue without a loop.
 func TestPool_Call_endsAfterAWaitingHostFunction(t *testing.T) {
 	e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
 		<-ctx.Done()
@@ -263,7 +262,8 @@ func TestPool_Call_endsAfterAWaitingHostFunction(t *testing.T) {
 	}
 }
 
-// TestPool_Call_boundsRunningAndWaitingCalls checks the limits of running and waiting calls, and that a waiting call observes its context.
+// TestPool_Call_boundsRunningAndWaitingCalls checks the limits of running and waiting calls, and that a waiting call
+// observes its context.
 func TestPool_Call_boundsRunningAndWaitingCalls(t *testing.T) {
 	var running, most atomic.Int32
 	leave := make(chan struct{})
@@ -342,8 +342,7 @@ func TestPool_closeWaitsForCalls(t *testing.T) {
 	}
 }
 
-// TestPool_closeCancelsCallsWithItsContext checks that calls in progress when the context of Close is done are cancelled, with the
-// cause.
+// Calls in progress when the context of Close is done are cancelled, with the cause.
 func TestPool_closeCancelsCallsWithItsContext(t *testing.T) {
 	p := runtime.NewPool(compile(t, hostF(t, one), guest(forever)), run{}, nil)
 	errs := make(chan error, 3)
@@ -378,7 +377,7 @@ func TestPool_outlivesItsClosedModule(t *testing.T) {
 	}
 }
 
-// TestPool_reportsFaultsOfADialect checks that a faulty dialect is reported as a fault of the host, and harms no other call.
+// A faulty dialect is reported as a fault of the host, and harms no other call.
 func TestPool_reportsFaultsOfADialect(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
@@ -440,7 +439,7 @@ func TestInstance_callsTheGuestAndBoundsMemoryAccess(t *testing.T) {
 	}
 }
 
-// TestInstance_refusesReentry checks that a host function cannot call into the guest that called it.
+// A host function cannot call into the guest that called it.
 func TestInstance_refusesReentry(t *testing.T) {
 	var in *runtime.Instance
 	var inner error
@@ -460,7 +459,7 @@ func TestInstance_refusesReentry(t *testing.T) {
 	wantEnd(t, inner, runtime.KindInternal, "")
 }
 
-// TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne checks that host functions of a guest without a memory get an empty one.
+// Host functions of a guest without a memory get an empty one.
 func TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne(t *testing.T) {
 	e := hostF(t, func(_ context.Context, mem runtime.Memory, stack []uint64) {
 		_, some := mem.Read(0, 1)
@@ -563,8 +562,7 @@ type starts struct{ run }
 
 func (starts) Start(context.Context, *runtime.Instance) error { panic("a bug") }
 
-// TestPool_dialectPanicsAtStartEndTheCall checks that a dialect's panic while an instance starts ends the call, not the host, also while
-// an image is built.
+// A dialect's panic while an instance starts ends the call, not the host, also while an image is built.
 func TestPool_dialectPanicsAtStartEndTheCall(t *testing.T) {
 	m := compile(t, hostF(t, one), guest(w.I32Const(1)))
 	for _, state := range []runtime.State{runtime.StateCall, runtime.StateFresh} {

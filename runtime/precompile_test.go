@@ -9,8 +9,8 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestEngine_compilesElsewhereOnce checks that a module that is not cached is compiled by the Compiler, once; an error is returned,
-// and the compilation is tried again.
+// A module that is not cached is compiled by the Compiler, once; an error is returned, and the compilation is tried
+// again.
 func TestEngine_compilesElsewhereOnce(t *testing.T) {
 	dir := t.TempDir()
 	var asked int

@@ -106,8 +106,7 @@ func (c *crowd) order(want string) {
 	}
 }
 
-// TestQueue_callersTakeTurns checks that callers take turns: one call waits for one call of each other caller, not for their
-// backlogs.
+// Callers take turns: one call waits for one call of each other caller, not for their backlogs.
 func TestQueue_callersTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		first := c.come("-", ticket{who: holder{"x", true}})
@@ -118,8 +117,7 @@ func TestQueue_callersTakeTurns(t *testing.T) {
 	})
 }
 
-// TestQueue_sessionsOfACallerTakeTurns checks that the sessions of one caller take turns, since a caller may be all clients of a
-// machine.
+// The sessions of one caller take turns, since a caller may be all clients of a machine.
 func TestQueue_sessionsOfACallerTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		all := []*visit{c.come("-", ticket{who: holder{"a", true}})}
@@ -131,8 +129,7 @@ func TestQueue_sessionsOfACallerTakeTurns(t *testing.T) {
 	})
 }
 
-// TestQueue_longCallsStarveNoCaller checks that long calls of a caller starve neither another caller nor its own calls of the other
-// kind.
+// Long calls of a caller starve neither another caller nor its own calls of the other kind.
 func TestQueue_longCallsStarveNoCaller(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		sleepers := c.tools("a", 20)
@@ -151,8 +148,7 @@ func TestQueue_longCallsStarveNoCaller(t *testing.T) {
 	})
 }
 
-// TestQueue_tasksAndPlainCallsDoNotWaitForEachOther checks that tasks and plain calls do not wait for each other, and that tasks of callers take turns
-// too.
+// Tasks and plain calls do not wait for each other, and tasks of callers take turns too.
 func TestQueue_tasksAndPlainCallsDoNotWaitForEachOther(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2, Queue: 1, Wait: time.Second}, func(c *crowd) {
 		var tasks []*visit
@@ -170,8 +166,8 @@ func TestQueue_tasksAndPlainCallsDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestQueue_refusesTheNewestCallOfTheLargestCaller checks the limit of the queue. Over it the newest call of the caller with the most is rejected, and
-// told when to retry.
+// TestQueue_refusesTheNewestCallOfTheLargestCaller checks the limit of the queue. Over it the newest call of the
+// caller with the most is rejected, and told when to retry.
 func TestQueue_refusesTheNewestCallOfTheLargestCaller(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: 4}, func(c *crowd) {
 		all := c.tools("x", 1)
@@ -198,7 +194,7 @@ func TestQueue_refusesTheNewestCallOfTheLargestCaller(t *testing.T) {
 	})
 }
 
-// TestQueue_ofLengthZeroRefusesAtOnce checks that without a queue no call waits.
+// Without a queue no call waits.
 func TestQueue_ofLengthZeroRefusesAtOnce(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: -1}, func(c *crowd) {
 		all := c.tools("a", 2)
@@ -209,7 +205,7 @@ func TestQueue_ofLengthZeroRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// TestQueue_limitsTheWait checks that a call waits for limits.wait, and not longer than its caller.
+// A call waits for limits.wait, and not longer than its caller.
 func TestQueue_limitsTheWait(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Wait: time.Minute}, func(c *crowd) {
 		runs := c.tools("a", 1)[0]
@@ -234,8 +230,7 @@ func TestQueue_limitsTheWait(t *testing.T) {
 	})
 }
 
-// TestQueue_keptInstanceServesOneCallAtATime checks that a kept instance serves one call at a time. The calls that wait for it hold no place, and
-// block no other call.
+// A kept instance serves one call at a time. The calls that wait for it hold no place, and block no other call.
 func TestQueue_keptInstanceServesOneCallAtATime(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2}, func(c *crowd) {
 		kept := func(name, session string) *visit {
@@ -253,7 +248,7 @@ func TestQueue_keptInstanceServesOneCallAtATime(t *testing.T) {
 	})
 }
 
-// TestQueue_tasksAndPlainCallsShareAKeptInstance checks that tasks and plain calls for the same kept instance take turns.
+// Tasks and plain calls for the same kept instance take turns.
 func TestQueue_tasksAndPlainCallsShareAKeptInstance(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		var all []*visit
@@ -268,8 +263,7 @@ func TestQueue_tasksAndPlainCallsShareAKeptInstance(t *testing.T) {
 	})
 }
 
-// TestQueue_resumedCallsPrecedeNewOnes checks that a call that returns from a pause precedes those that have not begun, and keeps its
-// instance meanwhile.
+// A call that returns from a pause precedes those that have not begun, and keeps its instance meanwhile.
 func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
@@ -298,8 +292,9 @@ func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	})
 }
 
-// TestQueue_invariantsHoldUnderRandomCalls checks the invariants of the queue under random calls: limits hold, no kept instance serves two
-// calls, no call waits that could run, and in the end every call was served or got an error.
+// TestQueue_invariantsHoldUnderRandomCalls checks the invariants of the queue under random calls: limits hold, no
+// kept instance serves two calls, no call waits that could run, and in the end every call was served or got an
+// error.
 func TestQueue_invariantsHoldUnderRandomCalls(t *testing.T) {
 	for seed := range uint64(300) {
 		l := Limits{Concurrency: 1 + int(seed%4), Queue: 5 + int(seed%7), Wait: time.Hour}

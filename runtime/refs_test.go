@@ -90,8 +90,7 @@ func guestRefs() *w.Module {
 	return &m
 }
 
-// TestPool_resetEqualsAFreshInstance checks that a reset instance returns the same results as a fresh one after any changes by earlier calls,
-// and starts only once.
+// A reset instance returns the same results as a fresh one after any changes by earlier calls, and starts only once.
 func TestPool_resetEqualsAFreshInstance(t *testing.T) {
 	ctx := context.Background()
 	for _, way := range runtime.Restores() {

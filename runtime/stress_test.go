@@ -59,8 +59,9 @@ func messenger(pages int) *w.Module {
 	return m
 }
 
-// TestPool_manyPluginsShareTheHostUnderStress makes calls from many goroutines to many plugins, some of which fail, are cancelled, or are replaced
-// during the call. Every result must belong to its caller, and no state or resource may remain.
+// TestPool_manyPluginsShareTheHostUnderStress makes calls from many goroutines to many plugins, some of which fail,
+// are cancelled, or are replaced during the call. Every result must belong to its caller, and no state or resource
+// may remain.
 func TestPool_manyPluginsShareTheHostUnderStress(t *testing.T) {
 	calls := 100_000
 	if testing.Short() {

@@ -10,7 +10,7 @@ import (
 )
 
 // Files of all sizes are read into reused memory, and readers do not share it.
-func TestBuffers(t *testing.T) {
+func TestBuffers_reuseMemoryForFilesOfAllSizes(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for i, size := range []int{0, 1, 100, 4096, 70_000, 3} {

@@ -10,7 +10,7 @@ import (
 )
 
 // Read rejects a named pipe in place of a plugin without blocking.
-func TestRead_RefusesPipes(t *testing.T) {
+func TestRead_refusesPipesWithoutBlocking(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "plugin.wasm")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

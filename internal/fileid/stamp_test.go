@@ -18,7 +18,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-func TestOf_TellsVersionsApart(t *testing.T) {
+func TestOf_tellsVersionsApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path, "one")
 	first, err := Of(path)
@@ -45,7 +45,7 @@ func TestOf_TellsVersionsApart(t *testing.T) {
 	}
 }
 
-func TestOf_Refuses(t *testing.T) {
+func TestOf_refusesMissingFilesAndFolders(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Of(dir); !errors.Is(err, ErrNotRegular) {
 		t.Error(err)
@@ -61,7 +61,7 @@ func TestOf_Refuses(t *testing.T) {
 	}
 }
 
-func TestQuiet(t *testing.T) {
+func TestStamp_quietIsTheTimeWithoutAChange(t *testing.T) {
 	now := time.Now()
 	ago := func(d time.Duration) int64 { return now.Add(-d).UnixNano() }
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestRead_refusesFilesBeingWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path, "one")
 	want, _ := Of(path)
@@ -101,7 +101,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestRead_IsBounded(t *testing.T) {
+func TestRead_boundsTheSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path, "")
 	if err := os.Truncate(path, maxFile+1); err != nil {
@@ -112,7 +112,7 @@ func TestRead_IsBounded(t *testing.T) {
 	}
 }
 
-func TestDigest(t *testing.T) {
+func TestDigest_isSHA256InHex(t *testing.T) {
 	const empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	if got := Digest(nil); got != empty {
 		t.Error(got)

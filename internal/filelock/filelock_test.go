@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
-// TestMain runs the other process of TestTry, which holds the lock until it is killed.
+// TestMain runs the other process of TestTry_isFreeAfterCloseAndKill, which holds the lock until it is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv("LOCK_TEST_FILE")
 	if path == "" {
@@ -42,7 +42,7 @@ func try(t *testing.T, path string) (bool, *os.File) {
 }
 
 // A lock is released when its file is closed and when its process is killed.
-func TestTry(t *testing.T) {
+func TestTry_isFreeAfterCloseAndKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	free, first := try(t, path)
 	again, second := try(t, path)

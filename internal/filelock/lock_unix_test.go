@@ -10,7 +10,7 @@ import (
 )
 
 // A file system without locks is an error: otherwise two processes could do the same work.
-func TestOutcome(t *testing.T) {
+func TestOutcome_reportsFileSystemsWithoutLocks(t *testing.T) {
 	for result, want := range map[error]error{unix.ENOTSUP: ErrNoLocks, unix.ENOLCK: ErrNoLocks, unix.ENOSYS: ErrNoLocks, unix.EIO: unix.EIO} {
 		if free, err := outcome("x", result); free || !errors.Is(err, want) {
 			t.Errorf("%v: %v, %v", result, free, err)

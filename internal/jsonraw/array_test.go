@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestArray(t *testing.T) {
+func TestArray_joinsElements(t *testing.T) {
 	for want, items := range map[string][]json.RawMessage{
 		`[]`:          nil,
 		`[1]`:         {json.RawMessage("1")},
@@ -20,14 +20,14 @@ func TestArray(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
+func TestOneLine_replacesLineEnds(t *testing.T) {
 	got := OneLine([]byte("{\n\"a\":\r\n[\n1]\n}"))
 	if want := "{ \"a\":  [ 1] }"; string(got) != want {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestKinds(t *testing.T) {
+func TestKinds_tellValuesApart(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "object", `[]`: "array", `""`: "string", `0`: "integer", `-12`: "integer",
 		`-`: "", `1.0`: "", `1e3`: "", `true`: "", `null`: "", ``: "",

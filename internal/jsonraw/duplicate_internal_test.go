@@ -7,7 +7,7 @@ import (
 )
 
 // A deep text leaves no large stack behind, which every later walk would have to clear.
-func TestDuplicates_pooledStack(t *testing.T) {
+func TestDuplicates_dropLargeStacks(t *testing.T) {
 	var object strings.Builder
 	for i := range fewKeys {
 		fmt.Fprintf(&object, `"k%d":0,`, i)

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-func TestParseObject(t *testing.T) {
+func TestParseObject_keepsOrderAndBytes(t *testing.T) {
 	o, err := jsonraw.ParseObject([]byte(` { "b" : 1.00 , "\u0061" : [ 1 , 2 ] , "c":{"x":1e400} } `))
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestParseObject(t *testing.T) {
 	}
 }
 
-func TestParseObject_Refuses(t *testing.T) {
+func TestParseObject_refusesMalformedAndDuplicateMembers(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`[]`, "json: want an object, but got another value at offset 0"},
 		{` null`, "json: want an object, but got another value at offset 1"},
@@ -56,7 +56,7 @@ func TestParseObject_Refuses(t *testing.T) {
 	}
 }
 
-func TestObject_Edit(t *testing.T) {
+func TestObject_setsAndDeletesMembers(t *testing.T) {
 	o, err := jsonraw.ParseObject([]byte(`{"a":1,"b":2,"c":3}`))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestObject_Edit(t *testing.T) {
 	}
 }
 
-func TestObject_SetDoesNotReachTheDocument(t *testing.T) {
+func TestObject_setLeavesTheDocumentUnchanged(t *testing.T) {
 	raw := []byte(`{"a":1,"b":2}`)
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestObject_SetDoesNotReachTheDocument(t *testing.T) {
 	}
 }
 
-func TestGet(t *testing.T) {
+func TestGet_findsMembersByPath(t *testing.T) {
 	raw := []byte(` {"a":{"b\u0063":[1, 2],"n":null},"s":"x","a":7} `)
 	for _, c := range []struct {
 		path []string
@@ -116,7 +116,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestGet_DoesNotAllocate(t *testing.T) {
+func TestGet_doesNotAllocate(t *testing.T) {
 	raw := []byte(document)
 	escaped := []byte(`{"\u0061":{"\n":1}}`)
 	n := testing.AllocsPerRun(100, func() {
@@ -129,7 +129,7 @@ func TestGet_DoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestElements(t *testing.T) {
+func TestElements_splitsAnArray(t *testing.T) {
 	got, err := jsonraw.Elements([]byte(` [ 1 , "a,]" ,[2 , 3],{} ] `))
 	if want := []string{`1`, `"a,]"`, `[2 , 3]`, `{}`}; err != nil || !slices.EqualFunc(got, want,
 		func(a json.RawMessage, b string) bool { return string(a) == b }) {
@@ -145,7 +145,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-func TestIsNull(t *testing.T) {
+func TestIsNull_holdsForNullAndNothing(t *testing.T) {
 	for _, s := range []string{``, `null`, ` null `, "\n"} {
 		if !jsonraw.IsNull([]byte(s)) {
 			t.Errorf("IsNull(%q) = false", s)
@@ -158,7 +158,7 @@ func TestIsNull(t *testing.T) {
 	}
 }
 
-func TestDuplicateKey(t *testing.T) {
+func TestDuplicateKey_returnsThePath(t *testing.T) {
 	wide := func(extra string) string {
 		var b strings.Builder
 		for i := range 100 {
@@ -187,8 +187,8 @@ func TestDuplicateKey(t *testing.T) {
 	}
 }
 
-// TestAmbiguousKey checks that keys equal for encoding/json are ambiguous.
-func TestAmbiguousKey(t *testing.T) {
+// Keys that encoding/json takes for equal are ambiguous.
+func TestAmbiguousKey_findsKeysEqualForEncodingJSON(t *testing.T) {
 	wide := ""
 	for i := range 100 {
 		wide += fmt.Sprintf(`"k%d":%d,`, i, i)
@@ -214,8 +214,8 @@ func TestAmbiguousKey(t *testing.T) {
 	}
 }
 
-// TestFold_isThatOfEncodingJSON compares Fold with encoding/json for every character.
-func TestFold_isThatOfEncodingJSON(t *testing.T) {
+// TestFold_agreesWithEncodingJSON compares Fold with encoding/json for every character.
+func TestFold_agreesWithEncodingJSON(t *testing.T) {
 	compared := 0
 	for r := rune(1); r <= unicode.MaxRune; r++ {
 		least := jsonraw.Fold(string(r))
@@ -239,7 +239,7 @@ func TestFold_isThatOfEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestDuplicateKey_WideObjectIsQuick(t *testing.T) {
+func TestDuplicateKey_readsWideObjectsOnce(t *testing.T) {
 	var b strings.Builder
 	for i := range 200_000 {
 		fmt.Fprintf(&b, `"key%d":0,`, i)
@@ -249,7 +249,7 @@ func TestDuplicateKey_WideObjectIsQuick(t *testing.T) {
 	}
 }
 
-func TestDuplicateKey_AllocatesOnceForAFewKeys(t *testing.T) {
+func TestDuplicateKey_allocatesOnceForAFewKeys(t *testing.T) {
 	raw := []byte(`{"name":"x","arguments":{"a":1,"b":{"c":[1,2,{"d":1}]}}}`)
 	if n := testing.AllocsPerRun(100, func() { jsonraw.DuplicateKey(raw) }); n > 1 {
 		t.Errorf("allocates %v times", n)

@@ -22,7 +22,7 @@ var samples = []string{
 	`"01234567\"01234567"`, `"0123456é01234567"`, "\"0123456\x1f\"", `{"":{"":""}}`,
 }
 
-func TestValid_AgreesWithEncodingJSON(t *testing.T) {
+func TestValid_agreesWithEncodingJSON(t *testing.T) {
 	for _, s := range samples {
 		want := json.Valid([]byte(s)) && utf8.ValidString(s)
 		if err := jsonraw.Valid([]byte(s)); (err == nil) != want {
@@ -31,7 +31,7 @@ func TestValid_AgreesWithEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestValid_Errors(t *testing.T) {
+func TestValid_locatesTheFault(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{``, "json: unexpected end at offset 0"},
 		{`  `, "json: unexpected end at offset 2"},
@@ -57,7 +57,7 @@ func TestValid_Errors(t *testing.T) {
 // nested returns n nested arrays.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-func TestDepth_SameEverywhere(t *testing.T) {
+func TestMaxDepth_holdsInEveryFunction(t *testing.T) {
 	deepest, over := []byte(nested(jsonraw.MaxDepth)), []byte(nested(jsonraw.MaxDepth+1))
 	if err := jsonraw.Valid(deepest); err != nil {
 		t.Errorf("Valid at MaxDepth: %v", err)
@@ -77,7 +77,7 @@ func TestDepth_SameEverywhere(t *testing.T) {
 	}
 }
 
-func TestValid_DoesNotAllocate(t *testing.T) {
+func TestValid_doesNotAllocate(t *testing.T) {
 	raw := []byte(document)
 	if n := testing.AllocsPerRun(100, func() { _ = jsonraw.Valid(raw) }); n != 0 {
 		t.Errorf("Valid allocates %v times", n)

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-func TestString(t *testing.T) {
+func TestString_decodesEscapes(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`""`, ""},
 		{` "a" `, "a"},
@@ -32,7 +32,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestAppendString(t *testing.T) {
+func TestAppendString_escapesForJSON(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", `""`},
 		{"a\"b\\c", `"a\"b\\c"`},

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestClip(t *testing.T) {
+func TestClip_cutsBetweenCharacters(t *testing.T) {
 	if got := Clip("short"); got != "short" {
 		t.Error(got)
 	}

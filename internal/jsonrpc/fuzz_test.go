@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-// FuzzParse checks that encoding and parsing a parsed message changes nothing, that raw members are bytes of the
-// input, and that invalid input gets the right error code.
+// Encoding and parsing a parsed message changes nothing, raw members are bytes of the input, and invalid input gets
+// the right error code.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		envelope,

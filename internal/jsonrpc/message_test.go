@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-func TestParse(t *testing.T) {
+func TestParse_readsEachKindOfMessage(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	for _, c := range []struct {
 		in   string
@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_Refuses(t *testing.T) {
+func TestParse_refusesMalformedMessages(t *testing.T) {
 	const badID = "invalid request: id must be a string or an integer"
 	many := strings.Repeat(`,"x":0`, 1)
 	for i := range 64 {
@@ -114,7 +114,7 @@ func TestParse_Refuses(t *testing.T) {
 	}
 }
 
-func TestMessage_Kinds(t *testing.T) {
+func TestMessage_isOfOneKind(t *testing.T) {
 	for _, c := range []struct {
 		in                              string
 		request, notification, response bool
@@ -135,7 +135,7 @@ func TestMessage_Kinds(t *testing.T) {
 	}
 }
 
-func TestAppend(t *testing.T) {
+func TestAppend_writesResultsAndErrors(t *testing.T) {
 	id, result := json.RawMessage(`"a"`), json.RawMessage(`{"x": 1.0}`)
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "say \"no\"\n", Data: json.RawMessage(`[1]`)}
 	for _, c := range []struct{ got, want string }{
@@ -155,7 +155,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-func TestSplitBatch(t *testing.T) {
+func TestSplitBatch_refusesEmptyAndLargeBatches(t *testing.T) {
 	list, err := jsonrpc.SplitBatch([]byte(` [ {"a": 1} , 2 ] `))
 	if err != nil || len(list) != 2 || string(list[0]) != `{"a": 1}` || string(list[1]) != `2` {
 		t.Errorf("got %s, %v", list, err)
@@ -179,7 +179,7 @@ func TestSplitBatch(t *testing.T) {
 	}
 }
 
-func TestIsBatch(t *testing.T) {
+func TestIsBatch_looksAtTheFirstBracket(t *testing.T) {
 	for in, want := range map[string]bool{`[]`: true, " \r\n\t[": true, `{}`: false, ` {"a":[]}`: false, ``: false, ` `: false} {
 		if jsonrpc.IsBatch([]byte(in)) != want {
 			t.Errorf("IsBatch(%q) = %v", in, !want)
@@ -187,7 +187,7 @@ func TestIsBatch(t *testing.T) {
 	}
 }
 
-func TestParse_AllocatesOnlyTheMethod(t *testing.T) {
+func TestParse_allocatesOnlyTheMethod(t *testing.T) {
 	raw := []byte(envelope)
 	if n := testing.AllocsPerRun(100, func() { _, _ = jsonrpc.Parse(raw) }); n > 1 {
 		t.Errorf("Parse allocates %v times", n)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTake(t *testing.T) {
+func TestTake_refusesUnknownDialectsAndReferences(t *testing.T) {
 	const draft4 = `{"$schema":"http://json-schema.org/draft-04/schema","id":"http://a/b","items":{"$ref":"@"}}`
 	for raw, want := range map[string]string{
 		`{"type":"object","properties":{"zone":{"type":"string"}}}`:                                           "",
@@ -43,7 +43,7 @@ func TestTake(t *testing.T) {
 func listOf(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 
 // Names are found in every position, and counts beyond int are reduced.
-func TestTake_FindsNames(t *testing.T) {
+func TestTake_findsNamesInEveryPosition(t *testing.T) {
 	c, err := Take(json.RawMessage(`{"$id":"http://a/","$defs":{"x/y":{"$id":"b","$dynamicAnchor":"n"}},"maxLength":18446744073709551616}`))
 	if err != nil {
 		t.Fatal(err)

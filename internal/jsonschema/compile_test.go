@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestCompile_EndsWhenItsStepsAreUsedUp(t *testing.T) {
+func TestCompile_endsWhenItsStepsAreUsedUp(t *testing.T) {
 	c := newCompiler(&Options{}, 1)
 	if err := c.AddResource(BaseURL, map[string]any{"items": map[string]any{"items": map[string]any{}}}); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNumber_AgreesWithBigRat compares with exact arithmetic where feasible.
-func TestNumber_AgreesWithBigRat(t *testing.T) {
+// TestNumber_agreesWithBigRat compares with exact arithmetic where feasible.
+func TestNumber_agreesWithBigRat(t *testing.T) {
 	numbers := []string{
 		"0", "-0", "0.0", "0e5", "1", "-1", "1.0", "10", "1e1", "100e-1", "0.5", "-0.5", "5e-1", "0.05", "1.5", "15e-1",
 		"3", "7", "21", "-21", "2.1e1", "25", "250", "2.5e2", "99.99", "9999e-2", "0.01", "1e-2", "1e20", "100000000000000000000",
@@ -38,7 +38,7 @@ func TestNumber_AgreesWithBigRat(t *testing.T) {
 }
 
 // Numbers too large to expand can be compared.
-func TestNumber_Huge(t *testing.T) {
+func TestNumber_comparesHugeNumbers(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int

@@ -21,7 +21,7 @@ func doubling(n int, use string) string {
 	return b.String()
 }
 
-func TestValidate_ExponentialSchemasEnd(t *testing.T) {
+func TestValidate_endsExponentialSchemas(t *testing.T) {
 	const tooMuch = "takes too many steps to check against the schema"
 	for name, c := range map[string]struct{ schema, value, want string }{
 		"allOf":       {doubling(60, `{"allOf":[@,@]}`), `"x"`, tooMuch},
@@ -48,7 +48,7 @@ func TestValidate_ExponentialSchemasEnd(t *testing.T) {
 // nestedObject returns n nested objects under the key "a".
 func nestedObject(n int) string { return strings.Repeat(`{"a":`, n) + `1` + strings.Repeat(`}`, n) }
 
-func TestValidate_EndlessReferencesEnd(t *testing.T) {
+func TestValidate_endsEndlessReferences(t *testing.T) {
 	const endless = "nests too deep, or the schema refers to itself without end"
 	for _, raw := range []string{
 		`{"$ref":"#"}`,
@@ -66,7 +66,7 @@ func TestValidate_EndlessReferencesEnd(t *testing.T) {
 	}
 }
 
-func TestValidate_LongChainOfReferences(t *testing.T) {
+func TestValidate_followsLongChainsOfReferences(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
 	for i := range 4000 {
@@ -82,7 +82,7 @@ func TestValidate_LongChainOfReferences(t *testing.T) {
 	}
 }
 
-func TestCompile_HostileSchemasEnd(t *testing.T) {
+func TestCompile_refusesHostileSchemas(t *testing.T) {
 	repeat := func(n int, f string) string {
 		var b strings.Builder
 		for i := range n {
@@ -135,7 +135,7 @@ func TestCompile_HostileSchemasEnd(t *testing.T) {
 	}
 }
 
-func TestValidate_HostileValuesEnd(t *testing.T) {
+func TestValidate_endsHostileValues(t *testing.T) {
 	million := "[" + strings.Repeat("1,", 999_999) + "1]"
 	for _, c := range []struct{ schema, value, want string }{
 		{`{"items":{"type":"number"}}`, million, ""},
@@ -159,7 +159,7 @@ func TestValidate_HostileValuesEnd(t *testing.T) {
 	}
 }
 
-func TestValidate_ManyFormsOfALongText(t *testing.T) {
+func TestValidate_endsManyFormsOfALongText(t *testing.T) {
 	forms := strings.Repeat(`{"const":"a"},`, 9000) + `{"const":"b"}`
 	err := mustCompile(t, `{"anyOf":[`+forms+`]}`).Validate(json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`))
 	if err == nil || !strings.HasPrefix(err.Error(), "takes too many steps") {
@@ -167,9 +167,9 @@ func TestValidate_ManyFormsOfALongText(t *testing.T) {
 	}
 }
 
-// TestValidate_whatStepsAreFor checks that work proportional to the value is counted even where no member is
-// visited, so that a schema that repeats it is aborted.
-func TestValidate_whatStepsAreFor(t *testing.T) {
+// Work proportional to the value is counted even where no member is visited, so that a schema that repeats it is
+// aborted.
+func TestValidate_countsWorkWithoutMembers(t *testing.T) {
 	const tooMuch = "takes too many steps to check against the schema"
 	list := "[" + strings.Repeat("1,", 200_000) + "1]"
 	key := strings.Repeat("k", 1<<20)
@@ -193,7 +193,7 @@ func TestValidate_whatStepsAreFor(t *testing.T) {
 	}
 }
 
-func TestPattern_StepLimit(t *testing.T) {
+func TestPattern_endsAtTheStepLimit(t *testing.T) {
 	bad := `"` + strings.Repeat("a", 40) + `!"`
 	for _, c := range []struct{ schema, value, want string }{
 		{`{"properties":{"a":{"pattern":"^(a+)+$"}}}`, `{"a":` + bad + `}`, "/a: takes too many steps to match with ^(a+)+$"},
@@ -208,7 +208,7 @@ func TestPattern_StepLimit(t *testing.T) {
 }
 
 // Each match takes some thousand steps, which together exceed the budget.
-func TestPattern_ManySlowMatches(t *testing.T) {
+func TestPattern_sharesTheBudgetOfManyMatches(t *testing.T) {
 	s := mustCompile(t, `{"items":{"pattern":"^(a+)+$"}}`)
 	value := `["` + strings.Repeat(strings.Repeat("a", 17)+`!","`, 20_000) + `a"]`
 	if err := s.Validate(json.RawMessage(value)); err == nil {
@@ -220,7 +220,7 @@ func TestPattern_ManySlowMatches(t *testing.T) {
 	}
 }
 
-func TestPattern_NotEnforced(t *testing.T) {
+func TestPattern_warnsWhenItCannotBeEnforced(t *testing.T) {
 	for _, c := range []struct{ pattern, value string }{
 		{`(`, `"anything"`},
 		{`^\w+\z`, `"x"`},
@@ -252,7 +252,7 @@ func TestPattern_NotEnforced(t *testing.T) {
 	}
 }
 
-func TestPattern_NotEnforcedClaimsMembers(t *testing.T) {
+func TestPattern_notEnforcedClaimsEveryMember(t *testing.T) {
 	warned := 0
 	s, err := jsonschema.Compile(json.RawMessage(`{"patternProperties":{"\\Ax-":{"type":"string"}},"additionalProperties":false}`),
 		&jsonschema.Options{Warn: func(string) { warned++ }})
@@ -264,7 +264,7 @@ func TestPattern_NotEnforcedClaimsMembers(t *testing.T) {
 	}
 }
 
-func TestSchema_ManyGoroutines(t *testing.T) {
+func TestSchema_validatesConcurrently(t *testing.T) {
 	s := mustCompile(t, `{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"},"p":{"pattern":"^x+$"},"u":{"anyOf":[{"minItems":1},{"type":"null"}]}},"unevaluatedProperties":false}`)
 	var wg sync.WaitGroup
 	for i := range 8 {

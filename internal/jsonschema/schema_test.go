@@ -32,7 +32,7 @@ func checkAnswers(t *testing.T, raw string, want answers) {
 	}
 }
 
-func TestValidate_Types(t *testing.T) {
+func TestValidate_types(t *testing.T) {
 	checkAnswers(t, `{"properties":{"a":{"type":"number"},"b":{"type":["string","null"]},"i":{"type":"integer"}}}`, answers{
 		`{"a":1,"b":null,"i":3}`:       "",
 		`{"a":"x"}`:                    "/a: want number, but got string",
@@ -61,7 +61,7 @@ func TestValidate_Types(t *testing.T) {
 	checkAnswers(t, `{}`, answers{`{}`: "", `"x"`: ""})
 }
 
-func TestValidate_Numbers(t *testing.T) {
+func TestValidate_numbers(t *testing.T) {
 	checkAnswers(t, `{"minimum":-2.5,"maximum":18446744073709551617}`, answers{
 		`-2.5`: "", `-2.500`: "", `-25e-1`: "", `0`: "", `-0.0`: "",
 		`-2.51`:                "want at least -2.5, but got -2.51",
@@ -88,7 +88,7 @@ func TestValidate_Numbers(t *testing.T) {
 	checkAnswers(t, `{"multipleOf":250}`, answers{`1e3`: "", `1e2`: "want a multiple of 250, but got 1e2", `500`: "", `25`: "want a multiple of 250, but got 25"})
 }
 
-func TestValidate_Enums(t *testing.T) {
+func TestValidate_enums(t *testing.T) {
 	checkAnswers(t, `{"enum":["a","é",1,1.5,null,true,[1,{"x":[]}],{"b":1,"a":2}]}`, answers{
 		`"a"`: "", `"\u0061"`: "", `"\u00e9"`: "", `1.0`: "", `10e-1`: "", `15e-1`: "", `null`: "", `true`: "",
 		`[1.0,{"x":[]}]`: "", `{"a":2,"b":1}`: "",
@@ -104,7 +104,7 @@ func TestValidate_Enums(t *testing.T) {
 	checkAnswers(t, `{"const":[null,1]}`, answers{`[null,1]`: "", `[null,10]`: "want [null,1], but got [null,10]"})
 }
 
-func TestValidate_Strings(t *testing.T) {
+func TestValidate_strings(t *testing.T) {
 	checkAnswers(t, `{"minLength":2,"maxLength":3}`, answers{
 		`"é😀"`: "", `"\ud83d\ude00\u00e9"`: "", `"abc"`: "", `7`: "",
 		`"😀"`:                "want at least 2 characters, but got 1",
@@ -128,7 +128,7 @@ func TestValidate_Strings(t *testing.T) {
 	checkAnswers(t, `{"$schema":"http://json-schema.org/draft-07/schema#","format":"ipv4"}`, answers{`"no address"`: ""})
 }
 
-func TestValidate_Objects(t *testing.T) {
+func TestValidate_objects(t *testing.T) {
 	checkAnswers(t, smallSchema, answers{
 		`{"zone":"UTC","n":0}`:          "",
 		`{"n":1}`:                       "/zone: is required",
@@ -154,7 +154,7 @@ func TestValidate_Objects(t *testing.T) {
 	checkAnswers(t, `{"properties":{"a":{"properties":{"b":{"items":{"type":"null"}}}}}}`, answers{`{"a":{"b":[null,[]]}}`: "/a/b/1: want null, but got array"})
 }
 
-func TestValidate_ManyRequired(t *testing.T) {
+func TestValidate_requiresManyMembers(t *testing.T) {
 	var names, members []string
 	for i := range 100 {
 		names = append(names, fmt.Sprintf(`"k%d"`, i))
@@ -167,7 +167,7 @@ func TestValidate_ManyRequired(t *testing.T) {
 	})
 }
 
-func TestValidate_Arrays(t *testing.T) {
+func TestValidate_arrays(t *testing.T) {
 	checkAnswers(t, `{"minItems":1,"maxItems":3,"uniqueItems":true,"prefixItems":[{"type":"string"}],"items":{"type":["number","object"]}}`, answers{
 		`["a",1,2]`: "", `[]`: "want at least 1 item, but got 0",
 		`["a",1,2,3]`:                  "want at most 3 items, but got 4",
@@ -186,7 +186,7 @@ func TestValidate_Arrays(t *testing.T) {
 	})
 }
 
-func TestValidate_Combined(t *testing.T) {
+func TestValidate_combinedSchemas(t *testing.T) {
 	checkAnswers(t, `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, answers{
 		`{"a":null}`: "", `{"a":1}`: "/a: want null or string, but got number",
 	})
@@ -214,7 +214,7 @@ func TestValidate_Combined(t *testing.T) {
 	})
 }
 
-func TestValidate_References(t *testing.T) {
+func TestValidate_references(t *testing.T) {
 	checkAnswers(t, `{"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"},"v":{"$ref":"#int"}}},"i":{"$anchor":"int","type":"integer"}},"$ref":"#/$defs/node"}`, answers{
 		`{"next":{"next":{"v":1}}}`: "", `{"next":{"next":{"v":"x"}}}`: "/next/next/v: want integer, but got string",
 	})
@@ -238,7 +238,7 @@ func TestValidate_References(t *testing.T) {
 	})
 }
 
-func TestCompile_Refuses(t *testing.T) {
+func TestCompile_refusesInvalidSchemas(t *testing.T) {
 	for raw, want := range map[string]string{
 		``:    "schema: json: unexpected end at offset 0",
 		`{`:   "schema: json: unexpected end at offset 1",
@@ -274,7 +274,7 @@ func TestCompile_Refuses(t *testing.T) {
 	}
 }
 
-func TestErrors_HaveTypes(t *testing.T) {
+func TestErrors_haveTypes(t *testing.T) {
 	_, err := jsonschema.Compile(json.RawMessage(`{"properties":{"a":{"type":7}}}`), nil)
 	var schemaError *jsonschema.SchemaError
 	if !errors.As(err, &schemaError) || schemaError.Pointer != "/properties/a/type" {
@@ -294,7 +294,7 @@ func TestErrors_HaveTypes(t *testing.T) {
 	}
 }
 
-func TestValidate_LongValuesAreCutInMessages(t *testing.T) {
+func TestValidate_cutsLongValuesInMessages(t *testing.T) {
 	err := mustCompile(t, `{"const":1}`).Validate(json.RawMessage(`"` + strings.Repeat("é\n"[:2], 100) + `"`))
 	if want := `want 1, but got "` + strings.Repeat("é", 31) + "…"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
@@ -302,7 +302,7 @@ func TestValidate_LongValuesAreCutInMessages(t *testing.T) {
 }
 
 // All violations of an object are reported at once, up to a limit, so that a caller need not retry for each.
-func TestValidate_allFaults(t *testing.T) {
+func TestValidate_reportsAllViolationsOfAnObject(t *testing.T) {
 	s, err := jsonschema.Compile(json.RawMessage(`{"type":"object","additionalProperties":false,"required":["zone","count"],"properties":{
 		"zone":{"type":"string"},"count":{"type":"integer","minimum":1},"place":{"type":"object","required":["city"],"properties":{"lat":{"type":"number"}}},
 		"either":{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}},{"type":"null"}]}}}`), nil)

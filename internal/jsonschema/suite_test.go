@@ -10,9 +10,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
-// TestPublicSuite runs the public JSON Schema test suite, except tests with remote documents or with format as an
-// assertion.
-func TestPublicSuite(t *testing.T) {
+// TestValidate_passesThePublicSuite runs the public JSON Schema test suite, except tests with remote documents or
+// with format as an assertion.
+func TestValidate_passesThePublicSuite(t *testing.T) {
 	suite, err := zip.OpenReader("testdata/JSON-Schema-Test-Suite.zip")
 	if err != nil {
 		t.Fatal(err)

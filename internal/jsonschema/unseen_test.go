@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnseen checks that names and compared values are found in every position, and descriptions are ignored.
-func TestUnseen(t *testing.T) {
+// Names and compared values are found in every position, and descriptions are ignored.
+func TestUnseen_findsNamesAndComparedValues(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"properties":{"a\u200b":{}}}`:                                               "/properties/a\u200b",
 		`{"properties":{"enum":{"enum":["x","\u202e"]}}}`:                             "/properties/enum/enum",

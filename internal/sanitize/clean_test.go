@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-func TestText(t *testing.T) {
+func TestText_removesInvisibleCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\r\nwith ünïcode 漢字 😀": "plain\ttext\r\nwith ünïcode 漢字 😀",
 		"\x1b[31mred\x1b[0m":               "red",
@@ -44,7 +44,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestJSON_cleansNamesAndValues(t *testing.T) {
 	raw := json.RawMessage(`{"description":"a\u001b[1mb","na\u202eme":1, "deep":[{"t":"x\u200b"},"\b"],"enum":["\u200b"],"n":1.50}`)
 	got, n := sanitize.JSON(raw, &sanitize.Shape{Members: map[string]*sanitize.Shape{"enum": sanitize.Leave}})
 	if want := `{"description":"ab","name":1, "deep":[{"t":"x"},""],"enum":["\u200b"],"n":1.50}`; string(got) != want || n != 7 {
@@ -80,7 +80,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzText checks that clean text is unchanged, cleaning is idempotent, and valid text stays valid.
+// Clean text is unchanged, cleaning is idempotent, and valid text stays valid.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"plain", "\x1b[31mred", "\x1b]0;t\x07", "👩\u200d💻", "a\u200d\u200db", "\u009b\u009b1", "\x1b\x1b[[1m", "\u202e\ufe0f\ufe0f"} {
 		f.Add(s)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestText_takesWhatUnicodeCallsInvisible checks that format characters, ignorable characters and controls are
-// removed alone, in runs and between letters, except where they have a role.
-func TestText_takesWhatUnicodeCallsInvisible(t *testing.T) {
+// Format characters, ignorable characters and controls are removed alone, in runs and between letters, except where
+// they have a role.
+func TestText_removesInvisibleUnicode(t *testing.T) {
 	d := readUnicodeData(t)
 	gone := 0
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -31,8 +31,8 @@ func TestText_takesWhatUnicodeCallsInvisible(t *testing.T) {
 	t.Logf("%d characters go", gone)
 }
 
-// TestText_onlyStandardVariations checks that each standardized sequence is kept, and a selector nowhere else.
-func TestText_onlyStandardVariations(t *testing.T) {
+// Each standardized sequence is kept, and a selector nowhere else.
+func TestText_keepsOnlyStandardVariations(t *testing.T) {
 	d := readUnicodeData(t)
 	selectors := []rune{0x180b, 0x180c, 0x180d, 0x180f}
 	for r := rune(0xfe00); r <= 0xfe0f; r++ {
@@ -109,8 +109,8 @@ func TestText_carriesNoBits(t *testing.T) {
 	t.Logf("%d pairs of messages", messages)
 }
 
-// TestText_again checks that cleaning is idempotent.
-func TestText_again(t *testing.T) {
+// Cleaning is idempotent.
+func TestText_isIdempotent(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	alphabet := []rune("aא1.بک漢👩❤क्र্ঽ \u200b\u200c\u200d\u200e\u200f\u061c\u034f\u0600\u180e\u1820\u180b\ufe0f\ufe00\u064b\u05b0\u0300\x1b]\\[m\n\u009b\u2800\u2028\U000e0101\u17b4")
 	for range 50_000 {
@@ -125,8 +125,8 @@ func TestText_again(t *testing.T) {
 	}
 }
 
-// TestText_keepsWriting checks that ordinary texts are unchanged.
-func TestText_keepsWriting(t *testing.T) {
+// Ordinary texts are unchanged.
+func TestText_keepsOrdinaryTexts(t *testing.T) {
 	for _, text := range []string{
 		"می\u200cخواهم", "کتاب\u200cها", "श्री क्\u200dष", "র\u200d্যাব", "ന്\u200d", "ක්\u200dෂ", "क्\u200cष",
 		"👩\u200d💻 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 ☺\ufe0e 👨\u200d👩\u200d👧 🏳\ufe0f\u200d🌈", "\u0600١٢", "\u06dd١", "שלום\u200f!", "C++\u200e שלום",

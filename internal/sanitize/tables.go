@@ -1,6 +1,6 @@
 package sanitize
 
-// The tables are written by TestTables of testdata/unicode/data.txt, Unicode 15.0.
+// The tables are written by TestTables_matchUnicode of testdata/unicode/data.txt, Unicode 15.0.
 
 // joinNext are the characters that join with one behind them.
 var joinNext = [...][2]rune{

@@ -68,8 +68,8 @@ func hex(t testing.TB, s string) rune {
 	return rune(n)
 }
 
-// TestTables checks that the tables of this package match Unicode.
-func TestTables(t *testing.T) {
+// The tables of this package match Unicode.
+func TestTables_matchUnicode(t *testing.T) {
 	want := tables(t, readUnicodeData(t))
 	if *update {
 		if err := os.WriteFile("tables.go", want, 0o644); err != nil {
@@ -83,7 +83,7 @@ func TestTables(t *testing.T) {
 
 func tables(t testing.TB, d *unicodeData) []byte {
 	var b bytes.Buffer
-	b.WriteString("package sanitize\n\n// The tables are written by TestTables of testdata/unicode/data.txt, Unicode 15.0.\n\n")
+	b.WriteString("package sanitize\n\n// The tables are written by TestTables_matchUnicode of testdata/unicode/data.txt, Unicode 15.0.\n\n")
 	before := func(kinds string) func(rune) bool {
 		return func(r rune) bool { return d.joining[r] != 0 && strings.IndexByte(kinds, d.joining[r]) >= 0 }
 	}

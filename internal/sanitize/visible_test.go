@@ -7,7 +7,7 @@ import (
 )
 
 // Blank and invisible characters are always escaped.
-func TestVisible(t *testing.T) {
+func TestVisible_escapesBlankCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"~/work/ünïcode 漢字 ❤\ufe0f": "~/work/ünïcode 漢字 ❤\ufe0f",
 		"a\x1b[2J\nb":               `a\x1b[2J\nb`,

@@ -21,7 +21,7 @@ func keysOf(t *testing.T, secrets ...string) *Keys {
 	return k
 }
 
-func TestSeal(t *testing.T) {
+func TestSeal_opensToTheSameText(t *testing.T) {
 	k := keysOf(t, "a")
 	for _, plain := range []string{"", "x", strings.Repeat("long ", 10_000)} {
 		text := k.Seal([]byte(plain))
@@ -37,7 +37,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-func TestOpen_changed(t *testing.T) {
+func TestOpen_refusesChangedText(t *testing.T) {
 	k := keysOf(t, "a")
 	box, _ := base64.RawURLEncoding.DecodeString(k.Seal([]byte("text")))
 	for i := range box {
@@ -59,7 +59,7 @@ func TestOpen_changed(t *testing.T) {
 }
 
 // Rotation puts a new key in front of the old one, then removes the old one.
-func TestKeys_rotate(t *testing.T) {
+func TestKeys_openTextOfTheOldKey(t *testing.T) {
 	before, both, after := keysOf(t, "a"), keysOf(t, "b", "a"), keysOf(t, "b")
 	old, young := before.Seal([]byte("old")), both.Seal([]byte("young"))
 	for _, tt := range []struct {
@@ -73,7 +73,7 @@ func TestKeys_rotate(t *testing.T) {
 	}
 }
 
-func TestNewKeys(t *testing.T) {
+func TestNewKeys_boundsTheirNumber(t *testing.T) {
 	if _, err := NewKeys(); err == nil {
 		t.Error("no keys are keys")
 	}

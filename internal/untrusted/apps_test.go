@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestHasPage(t *testing.T) {
+func TestHasUIPage_acceptsPagesOfThePlugin(t *testing.T) {
 	for definition, want := range map[string]bool{
 		`{"name":"t","_meta":{"ui":{"resourceUri":"ui://a/page.html"}}}`:     true,
 		`{"name":"t","_meta":{"ui":{"resourceUri":"https://evil.example"}}}`: false,
@@ -20,7 +20,7 @@ func TestHasPage(t *testing.T) {
 	}
 }
 
-func TestConfine(t *testing.T) {
+func TestConfineUI_cutsOriginsAndPermissions(t *testing.T) {
 	for meta, want := range map[string]string{
 		`{"a":1,"ui":{"csp":{"connectDomains":["https://evil.example"]},"prefersBorder":true},"b":2}`: `{"a":1,"ui":{"prefersBorder":true},"b":2}`,
 		`{"ui":{"permissions":{"camera":{}},"domain":"x"}}`:                                           `{"ui":{}}`,

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 )
 
-func TestSafe(t *testing.T) {
+func TestSafeIcon_acceptsOnlySafeSchemes(t *testing.T) {
 	for src, want := range map[string]bool{
 		"https://example.com/i.png": true, "HTTPS://example.com/i.png": true, "data:image/png;base64,AA==": true, "DATA:IMAGE/svg+xml,x": true,
 		"http://example.com/i.png": false, "https:example.com": false, "javascript:alert(1)": false, "file:///etc/passwd": false, "data:text/html,<script>": false,
@@ -20,7 +20,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestKeepIcons_removesUnsafeIcons(t *testing.T) {
 	const good, bad = `{"src":"https://a/i.png", "sizes":["48x48"]}`, `{"src":"file:///x"}`
 	for raw, want := range map[string]struct {
 		kept    string
@@ -40,7 +40,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestInside(t *testing.T) {
+func TestInlineIcon_holdsForImagesInDataURLs(t *testing.T) {
 	for src, want := range map[string]bool{
 		"data:image/png;base64,AA==": true, "DATA:image/png,x": true, "data:text/html,x": false, "https://example.com/i.png": false, "": false,
 	} {

@@ -17,8 +17,8 @@ func labels(list string) (texts []string) {
 	return texts
 }
 
-// TestIn_translated checks secret and harmless form labels in ninety languages.
-func TestIn_translated(t *testing.T) {
+// TestNamesSecret_inNinetyLanguages checks secret and harmless form labels in ninety languages.
+func TestNamesSecret_inNinetyLanguages(t *testing.T) {
 	for _, text := range labels(translated) {
 		if !untrusted.NamesSecret(text) {
 			t.Errorf("%q is no secret", text)
@@ -32,8 +32,8 @@ func TestIn_translated(t *testing.T) {
 	t.Logf("%d secrets, %d others", len(labels(translated)), len(labels(others)))
 }
 
-// TestIn_joiners checks that invisible joiners and separators make no difference.
-func TestIn_joiners(t *testing.T) {
+// Invisible joiners and separators make no difference.
+func TestNamesSecret_ignoresInvisibleJoiners(t *testing.T) {
 	for _, text := range []string{"\u0631\u0645\u0632\u200c\u0639\u0628\u0648\u0631", "pass\u200dword", "pass\u200cword"} {
 		if !untrusted.NamesSecret(text) {
 			t.Errorf("%q is no secret", text)
@@ -41,8 +41,8 @@ func TestIn_joiners(t *testing.T) {
 	}
 }
 
-// TestIn_kinds checks each kind of secret in the most common languages.
-func TestIn_kinds(t *testing.T) {
+// TestNamesSecret_knowsEachKindOfSecret checks each kind of secret in the most common languages.
+func TestNamesSecret_knowsEachKindOfSecret(t *testing.T) {
 	for _, text := range labels(`
 en: Recovery words|your 12 words|Seed phrase|Wallet mnemonic|CVV2|One-time code|6-digit verification code|Backup codes|debit card number|API keys|personal access token|newpassword|password1|masterPasswordHash|userPIN|enter P I N|P-I-N
 de: PIN|Wiederherstellungswörter|Wiederherstellungsschlüssel|Kreditkartennummer|Sicherheitscode|API-Schlüssel|Zugriffstoken|Einmalpasswort|Ihr Hauptpasswort
@@ -98,8 +98,8 @@ hy: գաղտնաբառ
 	}
 }
 
-// TestIn_misspelt checks long words with one wrong letter, and look-alike letters.
-func TestIn_misspelt(t *testing.T) {
+// TestNamesSecret_knowsMisspeltWords checks long words with one wrong letter, and look-alike letters.
+func TestNamesSecret_knowsMisspeltWords(t *testing.T) {
 	for _, text := range labels(`
 x: passwrd|passvvord|pasword|passsswoord|passwodr|psasword|Your passwird|passw0rd|p@55w0rd|pa$$vv0rd|passphase|pass phrase|passfrase|passcod|paescode|Kenwort|contraseñaa|wachtwoort|credentails|P1N|ΡΙΝ|t0ken|$ecret|ＰＩＮ|PI\u00adN|аpі kеу
 `) {
@@ -109,8 +109,8 @@ x: passwrd|passvvord|pasword|passsswoord|passwodr|psasword|Your passwird|passw0r
 	}
 }
 
-// TestIn_honest checks that labels of ordinary forms are not secrets.
-func TestIn_honest(t *testing.T) {
+// Labels of ordinary forms are not secrets.
+func TestNamesSecret_passesOrdinaryLabels(t *testing.T) {
 	honest := labels(`
 p: Passenger|Passengers|Number of passengers|Pinterest board|Compass|Compass direction|Parole officer|Parole date|Spin|Spin speed|Passport country|Passport|Passport number|Passport expiry|Boarding pass|Season pass|Passed tests|Pass or fail|Passive voice|Passion|Bypass route|Passage|Past work|Password-less|Map pin|Lapel pin size|Bowling pin|GPIO pin|Pin colour|Pin board|Pinned posts|Pink|Pint size|Opinion|Spinach|Pineapple|Shopping list|Shipping address|Mapping
 k: Keyboard layout|Keyword|Keywords|Key signature|Key of the song|Monkey|Turkey|Hockey team|Keynote|Public key|Primary key column|Sort key|Foreign key|Hotkey|Key result

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 )
 
-func TestReserved(t *testing.T) {
+func TestReservedKey_holdsForPrefixesOfMCPAndThisHost(t *testing.T) {
 	for key, want := range map[string]bool{
 		"io.modelcontextprotocol/x": true, "com.mcp/x": true, "mcp/x": true, "mcp.dev/x": true, "modelcontextprotocol.io/x": true,
 		"traceparent": true, "tracestate": true, "baggage": true, "a.b/traceparent": false,
@@ -22,7 +22,7 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-func TestOwn(t *testing.T) {
+func TestOwnMeta_keepsOnlyThePluginsKeys(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"a":1, "b":{"io.mcp/x":1}}`:                   `{"a":1, "b":{"io.mcp/x":1}}`,
 		`{"io.mcp/x":1}`:                                `{}`,
@@ -41,7 +41,7 @@ func TestOwn(t *testing.T) {
 }
 
 // _meta is cleaned in all its positions in MCP messages, and nothing else changes.
-func TestClean(t *testing.T) {
+func TestCleanMeta_reachesEveryPosition(t *testing.T) {
 	for raw, want := range map[string]string{
 		`[{"type":"text", "text":"a","_meta" : {"io.modelcontextprotocol/x":1,"b":2} , "z":1.50}]`:                            `[{"type":"text", "text":"a","_meta" : {"b":2} , "z":1.50}]`,
 		`[{"type":"resource","resource":{"uri":"a:b","text":"_meta","_meta":{"dev.sallyport/x":1}},"_meta":{"mcp.dev/x":1}}]`: `[{"type":"resource","resource":{"uri":"a:b","text":"_meta","_meta":{}},"_meta":{}}]`,
@@ -91,7 +91,7 @@ func BenchmarkClean_nothing(b *testing.B) {
 	}
 }
 
-func TestStrip(t *testing.T) {
+func TestStripMeta_removesReservedKeys(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"a":1,"b":{"io.mcp/x":1}}`:               `{"a":1,"b":{"io.mcp/x":1}}`,
 		`{"io.mcp/x":1}`:                           `{}`,

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestFind(t *testing.T) {
+func TestFindHeaderParams_returnsMarkedArguments(t *testing.T) {
 	for properties, want := range map[string]string{
 		`"a":{"type":"string","x-mcp-header":"Region"}`:                                                                              "[{Region [a] string}]",
 		`"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}`:                                        "[{A [a] integer} {B [b] boolean}]",
@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFind_RefusesWhatClientsWould(t *testing.T) {
+func TestFindHeaderParams_refusesInvalidMarks(t *testing.T) {
 	for properties, says := range map[string]string{
 		`"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}`:    "used twice",
 		`"a":{"type":"number","x-mcp-header":"A"}`:                                             `"/a": its type`,
@@ -50,7 +50,7 @@ func TestFind_RefusesWhatClientsWould(t *testing.T) {
 	}
 }
 
-func TestFind_Nothing(t *testing.T) {
+func TestFindHeaderParams_returnsNoneWithoutMarks(t *testing.T) {
 	for _, raw := range []string{"", "true", "{}", `{"properties":1,"title":"x-mcp-header"}`, `[{"x-mcp-header":1}]`,
 		strings.Repeat(`{"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40)} {
 		if got, err := FindHeaderParams(json.RawMessage(raw)); got != nil || err != nil {

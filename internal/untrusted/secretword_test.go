@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 )
 
-func TestIn(t *testing.T) {
+func TestNamesSecret_findsSecretWords(t *testing.T) {
 	for text, want := range map[string]bool{
 		"password": true, "apiKey": true, "api_key": true, "Your Passphrase": true, "the access token of GitHub": true, "PIN": true, "X-Api-Key": true,
 		"card.number": true, "one time code": true, "Authorization token": true,
@@ -27,8 +27,8 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestIn_letters replaces every letter of every word by look-alikes.
-func TestIn_letters(t *testing.T) {
+// TestNamesSecret_knowsLookAlikeLetters replaces every letter of every word by look-alikes.
+func TestNamesSecret_knowsLookAlikeLetters(t *testing.T) {
 	tried := 0
 	for _, word := range []string{"password", "secret", "credential", "api key", "access token", "passphrase", "kennwort", "contrasena", "wachtwoord", "losenord"} {
 		for i, letter := range word {

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
-func TestURL(t *testing.T) {
+func TestURL_normalizes(t *testing.T) {
 	tests := []struct{ raw, want string }{
 		{"HTTP://Example.COM", "http://example.com/"},
 		{"http://example.com:80/", "http://example.com/"},
@@ -40,7 +40,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-func TestURL_Errors(t *testing.T) {
+func TestURL_refusesAmbiguousURLs(t *testing.T) {
 	tests := []struct{ raw, want string }{
 		{"ftp://a/", `scheme "ftp" is not allowed: use http or https`},
 		{"/x", `scheme "" is not allowed: use http or https`},

@@ -26,7 +26,7 @@ func run(t *testing.T, prepare func(h *sallyporttest.Host), f func(c *sallyport.
 	return h, h.Call("f", nil)
 }
 
-func TestCall_Progress(t *testing.T) {
+func TestCall_sendsProgress(t *testing.T) {
 	h, _ := run(t, nil, func(c *sallyport.Call) (any, error) {
 		c.Progress(1, 0, "")
 		c.Progress(2, 4, "half")
@@ -38,7 +38,7 @@ func TestCall_Progress(t *testing.T) {
 	}
 }
 
-func TestCall_Progress_notWanted(t *testing.T) {
+func TestCall_sendsNoProgressWithoutAToken(t *testing.T) {
 	p := sallyport.New("t", "1", sallyport.Tool("f", "", func(c *sallyport.Call, _ sallyport.None) (string, error) {
 		c.Progress(1, 2, "x")
 		return "", nil
@@ -51,7 +51,7 @@ func TestCall_Progress_notWanted(t *testing.T) {
 	}
 }
 
-func TestCall_Log(t *testing.T) {
+func TestCall_sendsLogMessages(t *testing.T) {
 	h, _ := run(t, nil, func(c *sallyport.Call) (any, error) {
 		c.Debug("a")
 		c.Info("b", "n", 1, 2, "x", "odd")
@@ -71,7 +71,7 @@ func TestCall_Log(t *testing.T) {
 	}
 }
 
-func TestCall_notifications(t *testing.T) {
+func TestCall_sendsNotificationsInOrder(t *testing.T) {
 	var sent []string
 	record := func(h *sallyporttest.Host) {
 		h.Answer("client/release", func(p json.RawMessage) (any, error) {
@@ -97,7 +97,7 @@ func TestCall_notifications(t *testing.T) {
 	}
 }
 
-func TestCall_Ask(t *testing.T) {
+func TestCall_askReturnsAnswersAndErrors(t *testing.T) {
 	prepare := func(h *sallyporttest.Host) {
 		h.Answer("kv/get", func(p json.RawMessage) (any, error) { return json.RawMessage(`{"value":` + string(p) + `}`), nil })
 		h.Answer("kv/set", func(json.RawMessage) (any, error) {
@@ -124,7 +124,7 @@ func TestCall_Ask(t *testing.T) {
 	})
 }
 
-func TestCall_Round(t *testing.T) {
+func TestCall_roundAsksTogether(t *testing.T) {
 	prepare := func(h *sallyporttest.Host) {
 		h.Answer("a", func(json.RawMessage) (any, error) { return 1, nil })
 		h.Answer("c", func(json.RawMessage) (any, error) { return 3, nil })
@@ -157,7 +157,7 @@ var web = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL, r.Header["X-Mine"], body)
 })
 
-func TestCall_Fetch(t *testing.T) {
+func TestCall_fetchSendsAndReceivesBodies(t *testing.T) {
 	long := strings.Repeat("0123456789", 500)
 	run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
 		header := sallyport.Header{}
@@ -179,7 +179,7 @@ func TestCall_Fetch(t *testing.T) {
 	})
 }
 
-func TestCall_Get(t *testing.T) {
+func TestCall_getReadsTheBody(t *testing.T) {
 	run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
 		res, err := c.Get("https://example.com/moved")
 		if err != nil || res.URL != "https://example.com/here" {
@@ -203,7 +203,7 @@ func TestCall_Get(t *testing.T) {
 }
 
 // A host may return a short body as text, and a single header value as text.
-func TestCall_Fetch_textBody(t *testing.T) {
+func TestCall_fetchReadsTextBodies(t *testing.T) {
 	prepare := func(h *sallyporttest.Host) {
 		h.Answer("http/fetch", func(json.RawMessage) (any, error) {
 			return json.RawMessage(`{"status":200,"headers":{"a":"1","b":["2","3"]},"body":"short"}`), nil
@@ -221,7 +221,7 @@ func TestCall_Fetch_textBody(t *testing.T) {
 	})
 }
 
-func TestHeader(t *testing.T) {
+func TestHeader_readsSingleAndRepeatedValues(t *testing.T) {
 	h := sallyport.Header{"a": {"1"}, "B": {"2", "3"}}
 	raw, err := json.Marshal(h)
 	if err != nil || string(raw) != `{"B":["2","3"],"a":"1"}` {
@@ -238,7 +238,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-func TestCall_NewBody(t *testing.T) {
+func TestCall_sendsWrittenBodies(t *testing.T) {
 	_, r := run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
 		sent, err := c.NewBody(100)
 		if err != nil {
@@ -263,7 +263,7 @@ func TestCall_NewBody(t *testing.T) {
 	}
 }
 
-func TestContents_Body(t *testing.T) {
+func TestContents_bodyBecomesABlob(t *testing.T) {
 	p := sallyport.New("t", "1", sallyport.Resource("x://y", "y", "", func(c *sallyport.Call) (sallyport.Contents, error) {
 		b, err := c.NewBody(0)
 		if err == nil {
@@ -277,8 +277,8 @@ func TestContents_Body(t *testing.T) {
 	}
 }
 
-// TestCall_exactNames checks that members are matched case-sensitively, unlike in encoding/json.
-func TestCall_exactNames(t *testing.T) {
+// Members are matched case-sensitively, unlike in encoding/json.
+func TestCall_matchesNamesCaseSensitively(t *testing.T) {
 	said := func(c *sallyport.Call) string {
 		return c.Method() + " " + c.Name() + " " + c.URI() + " " + string(c.Arguments()) + " " + string(c.Meta("k"))
 	}

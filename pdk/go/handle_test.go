@@ -104,7 +104,7 @@ func mustJSON(v any) []byte {
 	return raw
 }
 
-func TestTool_results(t *testing.T) {
+func TestTool_encodesEachKindOfResult(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for tool, want := range map[string]string{
 		"string":      `{"content":[{"type":"text","text":"a <b> & c"}]}`,
@@ -128,7 +128,7 @@ func TestTool_results(t *testing.T) {
 	}
 }
 
-func TestTool_arguments(t *testing.T) {
+func TestTool_decodesArguments(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	var g greeting
 	h.Call("greet", `{"name":"Ada"}`).Into(&g)
@@ -155,7 +155,7 @@ func TestTool_arguments(t *testing.T) {
 	}
 }
 
-func TestRequest_errors(t *testing.T) {
+func TestRequest_reportsErrorsWithTheirCodes(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	type m = map[string]any
 	for _, c := range []struct {
@@ -195,7 +195,7 @@ func TestRequest_errors(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
+func TestDescribe_publishesTheManifest(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	m := h.Describe()
 	if m.Name != "test" || m.Version != "2.1.0" || m.Description != "for tests" || m.State != "session" {
@@ -231,7 +231,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestResources(t *testing.T) {
+func TestResources_areListedAndRead(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for uri, want := range map[string]string{
 		"test://text":  `{"contents":[{"uri":"test://text","mimeType":"text/plain","text":"hello"}]}`,
@@ -251,7 +251,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestPrompts(t *testing.T) {
+func TestPrompts_areListedAndFilled(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for name, want := range map[string]string{
 		"p":    `{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"Ada kindly"}},{"role":"assistant","content":{"type":"text","text":"ok"}}]}`,
@@ -270,7 +270,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
+func TestCompletion_boundsSuggestions(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	type m = map[string]any
 	raw, err := h.Request("completion/complete", m{
@@ -293,7 +293,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestRandom(t *testing.T) {
+func TestRandom_differsInEachSource(t *testing.T) {
 	a, b := rand.New(sallyport.RandomSource{}), rand.New(sallyport.RandomSource{})
 	if a.Uint64() == b.Uint64() {
 		t.Error("two numbers are equal")
@@ -304,7 +304,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestConfig_returnsTheValueOrItsDefault(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_VALUE", "")
 	if got := sallyport.Config("SALLYPORT_TEST_VALUE", "x"); got != "" {
 		t.Errorf("an empty value became %q", got)
@@ -324,7 +324,7 @@ type report struct {
 }
 
 // The JSON of zero values fits the published schema of the tool: nil slices, maps and pointers are null.
-func TestTool_nilResults(t *testing.T) {
+func TestTool_nilResultsFitTheSchema(t *testing.T) {
 	p := sallyport.New("t", "1",
 		sallyport.Tool("nil", "", func(*sallyport.Call, sallyport.None) (report, error) { return report{}, nil }),
 		sallyport.Tool("map", "", func(*sallyport.Call, sallyport.None) (map[string]int, error) { return nil, nil }),

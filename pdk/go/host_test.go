@@ -71,7 +71,7 @@ func TestHandle_writesInPieces(t *testing.T) {
 	}
 }
 
-func TestHandle_streamsFail(t *testing.T) {
+func TestHandle_reportsFailingStreams(t *testing.T) {
 	for name, h := range map[string]*trick{
 		"request":         {write: 1},
 		"response":        {request: strings.NewReader("{}"), write: -int32(ErrnoIO)},
@@ -83,7 +83,7 @@ func TestHandle_streamsFail(t *testing.T) {
 	}
 }
 
-func TestAsk_hostMisbehaves(t *testing.T) {
+func TestAsk_survivesAMisbehavingHost(t *testing.T) {
 	for want, h := range map[string]*trick{
 		"the call was cancelled": {call: -int64(ErrnoCancelled)},
 		"host error number 99":   {call: 5 << 32, read: -99},
@@ -108,7 +108,7 @@ func TestAsk_hostMisbehaves(t *testing.T) {
 	}
 }
 
-func TestRound_hostMisbehaves(t *testing.T) {
+func TestRound_survivesAMisbehavingHost(t *testing.T) {
 	for answer, want := range map[string]string{
 		`[{"result":1}]`: "the host answered another number of requests",
 		`{"error":{"code":-32000,"message":"too many","data":{"kind":"limit"}}}`: "too many",
@@ -122,7 +122,7 @@ func TestRound_hostMisbehaves(t *testing.T) {
 	}
 }
 
-func TestStream_errors(t *testing.T) {
+func TestStream_returnsErrorsOfTheHost(t *testing.T) {
 	s := &Stream{host: &trick{read: -int32(ErrnoIO)}, id: 5, open: true}
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, ErrnoIO) {
 		t.Errorf("got %v", err)

@@ -8,7 +8,7 @@ import (
 )
 
 // New panics on an error in the plugin's source, with a message that names the place.
-func TestNew_mistakes(t *testing.T) {
+func TestNew_panicsWithThePlaceOfAMistake(t *testing.T) {
 	tool := func(name string, o ...Option) Item {
 		return Tool(name, "", func(*Call, None) (string, error) { return "", nil }, o...)
 	}

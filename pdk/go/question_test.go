@@ -71,7 +71,7 @@ func answers(h *sallyporttest.Host, method, answer string) *string {
 	return asked
 }
 
-func TestElicit(t *testing.T) {
+func TestElicit_fillsTheForm(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	asked := answers(h, "elicitation/create", `{"action":"accept","content":{"name":"Ada"}}`)
 	if got := h.Call("form", nil).Text(); got != "Ada of red" {
@@ -99,7 +99,7 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-func TestSample(t *testing.T) {
+func TestSample_returnsTheModelsText(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	for _, content := range []string{`{"type":"text","text":"Hi"}`, `[{"type":"text","text":"H"},{"type":"text","text":"i"}]`} {
 		asked := answers(h, "sampling/createMessage", `{"role":"assistant","model":"m","content":`+content+`}`)
@@ -112,7 +112,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-func TestAsk_several(t *testing.T) {
+func TestAsk_asksSeveralAtOnce(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	answers(h, "elicitation/create", `{"action":"cancel"}`)
 	asked := answers(h, "sampling/createMessage", `{"role":"assistant","model":"m","content":{"type":"text","text":"Hi"}}`)
@@ -134,7 +134,7 @@ func TestAsk_several(t *testing.T) {
 }
 
 // The error for a missing client capability names it. Every other refusal is the tool's error.
-func TestAsk_undeclared(t *testing.T) {
+func TestAsk_namesTheMissingCapability(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	h.Answer("roots/list", func(json.RawMessage) (any, error) {
 		return nil, &sallyport.AskError{Kind: sallyport.KindUnsupported, Message: "no roots", Requires: json.RawMessage(`{"roots":{}}`)}
@@ -168,7 +168,7 @@ func (h *cancelled) Write(_ uint32, p []byte) int32 {
 func (h *cancelled) Call([]byte) int64  { return -int64(sallyport.ErrnoCancelled) }
 func (h *cancelled) Close(uint32) int32 { return 0 }
 
-func TestCall_Context(t *testing.T) {
+func TestCall_contextEndsWithTheCall(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	if got := h.Call("over", nil).Text(); got != "on" {
 		t.Errorf("got %q", got)

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-func TestTools(t *testing.T) {
+func TestTools_answerAsTheSuiteExpects(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for tool, want := range map[string]string{
 		"test_simple_text":       `{"content":[{"type":"text","text":"This is a simple text response for testing."}]}`,
@@ -30,7 +30,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestTools_media(t *testing.T) {
+func TestTools_returnMedia(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	image := h.Call("test_image_content", nil).Content[0]
 	if _, err := png.Decode(bytes.NewReader(image.Data)); err != nil || image.MIMEType != "image/png" {
@@ -49,7 +49,7 @@ func TestTools_media(t *testing.T) {
 	}
 }
 
-func TestTools_notifications(t *testing.T) {
+func TestTools_sendNotifications(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.Call("test_tool_with_progress", nil)
 	var seen []float64
@@ -70,7 +70,7 @@ func TestTools_notifications(t *testing.T) {
 }
 
 // The schemas that clients receive have the keywords that the suite checks.
-func TestSchemas(t *testing.T) {
+func TestSchemas_haveTheKeywordsOfTheSuite(t *testing.T) {
 	for _, e := range sallyporttest.New(t, plugin).Describe().Tools {
 		switch e.Name {
 		case "json_schema_2020_12_tool":
@@ -88,7 +88,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-func TestResources(t *testing.T) {
+func TestResources_answerAsTheSuiteExpects(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for uri, want := range map[string]string{
 		"test://static-text":       `{"contents":[{"uri":"test://static-text","mimeType":"text/plain","text":"This is the content of the static text resource."}]}`,
@@ -109,7 +109,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestPrompts(t *testing.T) {
+func TestPrompts_answerAsTheSuiteExpects(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for name, want := range map[string]string{
 		"test_simple_prompt":         `{"messages":[{"role":"user","content":{"type":"text","text":"This is a simple prompt for testing."}}]}`,
@@ -137,7 +137,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-func TestLongRunning(t *testing.T) {
+func TestLongRunning_reportsProgressUntilItsEnd(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	if got := h.Call("greet", `{"name":"Ada"}`).Text(); got != "Hello, Ada!" {
 		t.Error(got)

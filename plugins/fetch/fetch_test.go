@@ -58,7 +58,7 @@ Some **bold** text with [a link](https://example.com/docs/x?y=1#z), [a jump](#he
 
 ![a picture](https://example.com/docs/pic.png)`
 
-func TestFetch_markdown(t *testing.T) {
+func TestFetch_convertsPagesToMarkdown(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(site(map[string][2]string{"/a": {"text/html; charset=utf-8", article}}))
 	if got := h.Call("fetch", `{"url":"example.com/a#part"}`).Text(); got != articleMarkdown {
@@ -80,7 +80,7 @@ func TestFetch_markdown(t *testing.T) {
 	}
 }
 
-func TestFetch_mainPart(t *testing.T) {
+func TestFetch_returnsTheMainPart(t *testing.T) {
 	filler := strings.Repeat("many words of the page ", 40)
 	for name, c := range map[string][2]string{
 		"article":           {`<nav>menu</nav><article>` + filler + `</article><footer>foot</footer>`, filler},
@@ -96,7 +96,7 @@ func TestFetch_mainPart(t *testing.T) {
 	}
 }
 
-func TestFetch_range(t *testing.T) {
+func TestFetch_returnsARange(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(site(map[string][2]string{"/t": {"text/plain; charset=utf-8", "äöü0123456789"}}))
 	for args, want := range map[string]string{
@@ -114,7 +114,7 @@ func TestFetch_range(t *testing.T) {
 	}
 }
 
-func TestFetch_charsets(t *testing.T) {
+func TestFetch_decodesCharsets(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(site(map[string][2]string{
 		"/header": {"text/html; charset=iso-8859-1", "<p>gr\xfc\xdfe</p>"},
@@ -142,7 +142,7 @@ func TestFetch_charsets(t *testing.T) {
 }
 
 // A body truncated within a character is decoded up to it.
-func TestDecode_cut(t *testing.T) {
+func TestDecode_stopsBeforeACutCharacter(t *testing.T) {
 	for in, want := range map[string]string{"日本"[:5]: "日", "a\xf0\x9f\x98": "a", "a\xff": "aÿ", "日\xe6": "日", "\xe6": "", "gr\xfc\xe6": "grüæ", "": ""} {
 		if got := decode([]byte(in), "", false); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -150,7 +150,7 @@ func TestDecode_cut(t *testing.T) {
 	}
 }
 
-func TestStreamed(t *testing.T) {
+func TestStreamed_convertsWithoutATree(t *testing.T) {
 	title, text := streamed(`<html><head><title>A &amp; B</title><style>x{}</style></head><body><nav>menu<nav>x</nav></nav>
 		<h1>Head <b>bold</b></h1><p>one <a href="/x?a=1&amp;b=2">link</a>, two<br>three</p>
 		<ul><li>a<li><a href="javascript:x()">b</a></ul><table><tr><th>h<td>d<tr><td>e</table><pre>  keep
@@ -161,7 +161,7 @@ func TestStreamed(t *testing.T) {
 	}
 }
 
-func TestFetch_types(t *testing.T) {
+func TestFetch_handlesEachContentType(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(site(map[string][2]string{
 		"/png":     {"image/png", "\x89PNG"},
@@ -199,7 +199,7 @@ func TestFetch_types(t *testing.T) {
 	}
 }
 
-func TestFetch_redirect(t *testing.T) {
+func TestFetch_resolvesLinksAfterARedirect(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/old" {
@@ -214,7 +214,7 @@ func TestFetch_redirect(t *testing.T) {
 	}
 }
 
-func TestFetch_refused(t *testing.T) {
+func TestFetch_reportsRefusals(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	if r := h.Call("fetch", `{"url":"https://x/"}`); !r.IsError || r.Text() != "http/fetch is not granted" {
 		t.Errorf("%s", r.Raw)
@@ -229,7 +229,7 @@ func TestFetch_refused(t *testing.T) {
 }
 
 // A page that is nested too deeply for the parser is still read.
-func TestMarkdown_deep(t *testing.T) {
+func TestMarkdown_readsDeeplyNestedPages(t *testing.T) {
 	deep := strings.Repeat("<div>", 5000) + "the text" + strings.Repeat("</div>", 5000)
 	if _, got := markdown(deep, "https://x/", false); got != "the text" {
 		t.Errorf("%.100q", got)
@@ -237,7 +237,7 @@ func TestMarkdown_deep(t *testing.T) {
 }
 
 // A cell with a span of a million columns is bounded.
-func TestMarkdown_spans(t *testing.T) {
+func TestMarkdown_boundsSpans(t *testing.T) {
 	_, got := markdown("<table><tr><th>a<th>b</tr><tr><td colspan=999999999 rowspan=999999999>x<td colspan='2'>y</table>", "https://x/", false)
 	if want := "| a | b |   |\n|---|---|---|\n| x | y |   |"; got != want {
 		t.Errorf("%.200q", got)

@@ -49,7 +49,7 @@ func expect(t *testing.T, h *sallyporttest.Host, dir, tool string, a args, want 
 	}
 }
 
-func TestList(t *testing.T) {
+func TestList_showsTheTreeBelowAFolder(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{"a.txt": "12345", "b/c.txt": "", "b/d/e.txt": "", ".hidden/x": "", "b/.dot": ""})
 	names := func(a args) string {
@@ -83,7 +83,7 @@ func TestList(t *testing.T) {
 	expect(t, h, empty, "list", args{"path": empty}, "$:\n(empty)")
 }
 
-func TestList_many(t *testing.T) {
+func TestList_boundsItsLines(t *testing.T) {
 	dir := t.TempDir()
 	for i := range maxEntries + 5 {
 		if err := os.WriteFile(filepath.Join(dir, strings.Repeat("x", i%7+1)+string(rune('a'+i%26))+strings.Repeat("y", i/26)), nil, 0o666); err != nil {
@@ -96,7 +96,7 @@ func TestList_many(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
+func TestRead_returnsLinesOfAFile(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{
 		"t.txt": "one\ntwo\nthree\nfour", "empty": "", "bin": "a\x00b", "latin": "gr\xfc\xdfe", "p.png": "\x89PNG\x00",
@@ -132,7 +132,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestLoad_tooLarge(t *testing.T) {
+func TestLoad_refusesLargeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestLoad_tooLarge(t *testing.T) {
 	}
 }
 
-func TestSearch(t *testing.T) {
+func TestSearch_findsLinesAndTheirContext(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{
 		"a.go": "package a\n\nfunc F() {}\nfunc G() {}\n", "sub/b.go": "func H() {}\r\n", "sub/deep/c.txt": "func no\nFUNC yes(1)\n",
@@ -177,7 +177,7 @@ func TestSearch(t *testing.T) {
 	expect(t, h, dir, "search", args{"path": dir + "/no", "pattern": "G"}, "!$/no does not exist or is not granted; grants begin at /")
 }
 
-func TestSearch_largeFiles(t *testing.T) {
+func TestSearch_countsSkippedLargeFiles(t *testing.T) {
 	dir := folder(t, map[string]string{"a.txt": "x"})
 	if err := os.Truncate(filepath.Join(dir, "a.txt"), maxSearched+1); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestSearch_largeFiles(t *testing.T) {
 	expect(t, sallyporttest.New(t, plugin), dir, "search", args{"path": dir, "pattern": "x"}, "no match in $; 1 files over 4 MiB were not searched")
 }
 
-func TestMatchGlob(t *testing.T) {
+func TestMatchGlob_matchesSegments(t *testing.T) {
 	for _, c := range []struct {
 		pattern, path string
 		want          bool
@@ -199,7 +199,7 @@ func TestMatchGlob(t *testing.T) {
 	}
 }
 
-func TestWrite(t *testing.T) {
+func TestWrite_replacesFiles(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{"old.txt": "old and long\n"})
 	expect(t, h, dir, "write", args{"path": dir + "/new/x.txt", "text": "hello\n"}, "wrote 6 bytes to $/new/x.txt")
@@ -218,7 +218,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestEdit(t *testing.T) {
+func TestEdit_appliesEditsInOrder(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	start := "one two\nthree\none\n"
 	for _, c := range []struct {
@@ -248,7 +248,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-func TestEdit_lineEnds(t *testing.T) {
+func TestEdit_keepsLineEnds(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{"dos": "a\r\nb\r\nc\r\n", "bin": "\x00"})
 	h.Call("edit", args{"path": dir + "/dos", "edits": []textChange{{Old: "a\nb", New: "x\ny"}}})
@@ -281,7 +281,7 @@ func TestEdit_lineEnds(t *testing.T) {
 	expect(t, h, dir, "edit", args{"path": dir + "/bin", "edits": []textChange{{Old: "a", New: "b"}}}, "!$/bin is not a text")
 }
 
-func TestResources(t *testing.T) {
+func TestResources_readGrantedFiles(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{"a b.md": "# x", "bin": "\x00\x01", "sub/y.json": "{}", "big": "\x00" + strings.Repeat("x", maxBinary)})
 	for _, c := range []struct{ name, mime, text, blob string }{
@@ -304,7 +304,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestCompletePath(t *testing.T) {
+func TestCompletePath_suggestsGrantedPaths(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	dir := folder(t, map[string]string{"alpha.txt": "", "alps/x": "", "beta": ""})
 	got, err := h.CompleteTemplate("file:///{+path}", "path", dir[1:]+"/al")

@@ -36,7 +36,7 @@ func (f *fixture) expect(h *sallyporttest.Host, tool string, a args, want string
 	}
 }
 
-func TestLog(t *testing.T) {
+func TestLog_listsCommits(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	short := func(a args, want ...string) {
@@ -79,7 +79,7 @@ Date:   Thu, 01 Jan 2026 18:00:00 +0100
 `)
 }
 
-func TestShow(t *testing.T) {
+func TestShow_describesACommit(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	f.expect(h, "show", args{"rev": "v1"}, `tag v1
@@ -134,7 +134,7 @@ Date:   Thu, 01 Jan 2026 18:00:00 +0100
 	}
 }
 
-func TestDiff(t *testing.T) {
+func TestDiff_comparesRevisions(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	stat := func(a args, want string) {
@@ -154,7 +154,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-func TestDiff_workingFiles(t *testing.T) {
+func TestDiff_comparesWorkingFiles(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	f.expect(h, "diff", args{}, "no differences")
@@ -174,7 +174,7 @@ func TestDiff_workingFiles(t *testing.T) {
 	f.expect(h, "diff", args{"path": "src"}, "src/a.txt | binary (too large to show)\n")
 }
 
-func TestDiff_lineEnds(t *testing.T) {
+func TestDiff_followsAutocrlf(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	f.write("src/a.txt", "1\r\n2\r\n3\r\n4\r\nfive\r\n6\r\n7\r\n8\r\n9\r\n")
@@ -188,7 +188,7 @@ func TestDiff_lineEnds(t *testing.T) {
 	f.expect(h, "diff", args{}, "no differences")
 }
 
-func TestRefs(t *testing.T) {
+func TestRefs_listsBranchesAndTags(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	f.expect(h, "refs", args{}, "HEAD is main\nbranch main <merge>\nbranch topic <side>\ntag v1 <two>\n")
@@ -197,7 +197,7 @@ func TestRefs(t *testing.T) {
 	f.expect(h, "refs", args{"contains": "-"}, "HEAD is detached at <one>\n")
 }
 
-func TestResolve(t *testing.T) {
+func TestResolve_followsRevisionSyntax(t *testing.T) {
 	f := newFixture(t)
 	r, err := open(f.dir)
 	f.must(err)
@@ -221,7 +221,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
+func TestOpen_acceptsBareRepositories(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	outside := t.TempDir()
@@ -246,7 +246,7 @@ func TestOpen(t *testing.T) {
 }
 
 // A linked work tree has its own HEAD and shares the rest.
-func TestOpen_linkedWorkTree(t *testing.T) {
+func TestOpen_acceptsLinkedWorkTrees(t *testing.T) {
 	f := newFixture(t)
 	h := sallyporttest.New(t, plugin)
 	f.write(".git/worktrees/w/HEAD", "ref: refs/heads/topic\n")
@@ -260,7 +260,7 @@ func TestOpen_linkedWorkTree(t *testing.T) {
 	f.expect(h, "log", args{"repo": linked}, "!"+linked+"/.git does not name a repository")
 }
 
-func TestOpen_packed(t *testing.T) {
+func TestOpen_readsPackedObjects(t *testing.T) {
 	f := newFixture(t)
 	f.must(f.repo.RepackObjects(&gogit.RepackConfig{}))
 	got, failed := f.call(sallyporttest.New(t, plugin), "show", args{"rev": "v1~1:README.md"})

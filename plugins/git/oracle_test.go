@@ -189,7 +189,7 @@ func untold(patch string) string {
 }
 
 // Logs, ranges and differences equal those of the git program, in unusual repositories.
-func TestOracle_git(t *testing.T) {
+func TestOracle_agreesWithGit(t *testing.T) {
 	logs, diffs := 0, 0
 	for seed := range 64 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -286,7 +286,7 @@ func names(patch string) []string {
 }
 
 // An unsupported index is reported, with the command that converts it.
-func TestOracle_oddIndex(t *testing.T) {
+func TestOracle_reportsUnsupportedIndexes(t *testing.T) {
 	for name, commands := range map[string][][]string{
 		"split":  {{"update-index", "--split-index"}},
 		"sparse": {{"sparse-checkout", "set", "--cone", "--sparse-index", "src"}},

@@ -125,7 +125,7 @@ func sums(t *testing.T, random *rand.Rand, n int) []sum {
 }
 
 // Times in zones, and sums of times and periods, equal those of Python's zoneinfo, for random inputs in every zone.
-func TestOracle_zoneinfo(t *testing.T) {
+func TestOracle_agreesWithZoneinfo(t *testing.T) {
 	dir := goZones(t)
 	random := rand.New(rand.NewPCG(20, 26))
 	all := sums(t, random, 20_000)

@@ -17,7 +17,7 @@ func berlin(t *testing.T) *time.Location {
 	return loc
 }
 
-func TestParse(t *testing.T) {
+func TestParse_readsTimes(t *testing.T) {
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	for in, want := range map[string]string{
 		"now":                             "2026-07-01T14:00:00+02:00",
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_clockChanges(t *testing.T) {
+func TestParse_notesClockChanges(t *testing.T) {
 	for in, want := range map[string][2]string{
 		"2026-03-29 02:30": {"2026-03-29T03:30:00+02:00", "skip 2026-03-29 02:30:00"},
 		"2026-10-25 02:30": {"2026-10-25T02:30:00+02:00", "twice; this is 2026-10-25T02:30:00+02:00, the other is 2026-10-25T02:30:00+01:00"},
@@ -59,7 +59,7 @@ func TestParse_clockChanges(t *testing.T) {
 }
 
 // Times and sums around unusual clock changes.
-func TestAdd_clockChanges(t *testing.T) {
+func TestAdd_followsClockChanges(t *testing.T) {
 	for _, c := range [][5]string{
 		{"Australia/Sydney", "2028-10-15 02:30", "PT0S", "2028-10-15T02:30:00+11:00", ""}, // the clocks skip 02:30 on the 1st of that month
 		{"America/New_York", "2026-11-01T01:30:00-05:00", "PT0S", "2026-11-01T01:30:00-05:00", ""},
@@ -85,7 +85,7 @@ func TestAdd_clockChanges(t *testing.T) {
 	}
 }
 
-func TestParse_mail(t *testing.T) {
+func TestParse_readsDatesOfMail(t *testing.T) {
 	for in, want := range map[string]string{
 		"Mon, 02 Jan 2006 15:04:05 EST": "2006-01-02T15:04:05-05:00",
 		"Mon, 02 Jan 2006 15:04:05 pdt": "2006-01-02T15:04:05-07:00",
@@ -106,7 +106,7 @@ func TestParse_mail(t *testing.T) {
 }
 
 // Summer time is ahead of winter time, even where the database marks winter as the exception.
-func TestIsSummer(t *testing.T) {
+func TestIsSummer_isAheadOfWinter(t *testing.T) {
 	for _, c := range []struct {
 		zone        string
 		june, north bool
@@ -122,7 +122,7 @@ func TestIsSummer(t *testing.T) {
 	}
 }
 
-func TestDifference_hourThatHappensTwice(t *testing.T) {
+func TestDifference_tellsRepeatedHoursApart(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	var d differenceResult
 	h.Call("difference", `{"from":"2026-11-01T01:30:00-04:00","to":"2026-11-01T01:30:00-05:00","zone":"America/New_York"}`).Into(&d)
@@ -131,7 +131,7 @@ func TestDifference_hourThatHappensTwice(t *testing.T) {
 	}
 }
 
-func TestZone(t *testing.T) {
+func TestZone_findsNamesAndTheConfiguredZone(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "UTC", "utc": "UTC", "europe/berlin": "Europe/Berlin", "America/New York": "America/New_York",
 		"+02:00": "UTC+02:00", "UTC-05:30": "UTC-05:30", "EST5EDT": "EST5EDT",
@@ -158,7 +158,7 @@ func TestZone(t *testing.T) {
 }
 
 // Every offered zone exists.
-func TestZoneNames(t *testing.T) {
+func TestZoneNames_exist(t *testing.T) {
 	n := 0
 	for name := range strings.Lines(zoneNames) {
 		n++
@@ -171,7 +171,7 @@ func TestZoneNames(t *testing.T) {
 	}
 }
 
-func TestParsePeriod(t *testing.T) {
+func TestParsePeriod_readsPeriods(t *testing.T) {
 	for in, want := range map[string]string{
 		"P1Y2M3DT4H5M6S": "P1Y2M3DT4H5M6S", "PT90M": "PT90M", "P2W": "P14D", "-P1D": "-P1D", "p1dt2h": "P1DT2H", "P1M": "P1M",
 		"1h30m": "PT1H30M", "45s": "PT45S", "3 weeks 2 days": "P23D", "1 month, 2 hours and 5 minutes": "P1MT2H5M",
@@ -207,7 +207,7 @@ func FuzzParsePeriod(f *testing.F) {
 	})
 }
 
-func TestBetween(t *testing.T) {
+func TestBetween_returnsThePeriod(t *testing.T) {
 	for _, c := range [][3]string{
 		{"2024-01-31", "2024-03-01", "P1M1D"},
 		{"2024-02-29", "2025-02-28", "P1Y"}, // the last day of February, a year later
@@ -228,7 +228,7 @@ func TestBetween(t *testing.T) {
 }
 
 // The first time plus the difference is the second time.
-func TestBetween_isWhatAddAdds(t *testing.T) {
+func TestBetween_isTheInverseOfAdd(t *testing.T) {
 	loc := berlin(t)
 	start := time.Date(2023, 11, 30, 17, 45, 12, 0, loc)
 	for i := range 500 {
@@ -240,7 +240,7 @@ func TestBetween_isWhatAddAdds(t *testing.T) {
 	}
 }
 
-func TestTools(t *testing.T) {
+func TestTools_returnTimes(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	var n nowResult
 	h.Call("now", `{"zone":"Asia/Kolkata","zones":["UTC","-03:00"]}`).Into(&n)
@@ -280,7 +280,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestTools_errors(t *testing.T) {
+func TestTools_explainErrors(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	for _, c := range [][3]string{
 		{"now", `{"zone":"Mars/Base"}`, "there is no time zone"},

@@ -51,8 +51,7 @@ func TestOpen_refusesFoldersOthersCanWriteTo(t *testing.T) {
 	}
 }
 
-// TestFolder_trimRemovesTheOldestEntries checks that abandoned temporary files are removed, and the oldest entries until a quarter of the
-// limit is free.
+// Abandoned temporary files are removed, and the oldest entries until a quarter of the limit is free.
 func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 	f, err := Open(t.TempDir())
 	if err != nil {
@@ -100,7 +99,7 @@ func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 	}
 }
 
-// TestFolder_marksSurviveEmpty checks that marks survive Empty, since the modules were compiled elsewhere all the same.
+// Marks survive Empty, since the modules were compiled elsewhere all the same.
 func TestFolder_marksSurviveEmpty(t *testing.T) {
 	f, err := Open(filepath.Join(t.TempDir(), "made", "cache"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // madvCollapse is MADV_COLLAPSE, which does on request the work of the kernel's huge page thread.
 const madvCollapse = 25
 
-// TestMemory_restoreFindsWritesToHugePages makes the kernel replace small pages after the image by a huge one between two
-// Restores: later writes to it cause no page fault, and must be found all the same.
+// TestMemory_restoreFindsWritesToHugePages makes the kernel replace small pages after the image by a huge one
+// between two Restores: later writes to it cause no page fault, and must be found all the same.
 func TestMemory_restoreFindsWritesToHugePages(t *testing.T) {
 	const huge, whole = 2 << 20, 8 << 20
 	each(t, func(t *testing.T, way image.Way) {
@@ -49,7 +49,7 @@ func TestMemory_restoreFindsWritesToHugePages(t *testing.T) {
 	})
 }
 
-// TestMemory_hasNoHugePages checks that neither the part that maps the image nor the part after it gets huge pages.
+// Neither the part that maps the image nor the part after it gets huge pages.
 func TestMemory_hasNoHugePages(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip(err)

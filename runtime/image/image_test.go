@@ -52,7 +52,7 @@ func TestWays_beginWithAPortableOne(t *testing.T) {
 	t.Log(ways)
 }
 
-// TestMemory_restoreUndoesWritesAndGrowth checks that the memory equals the image after any writes and growth.
+// The memory equals the image after any writes and growth.
 func TestMemory_restoreUndoesWritesAndGrowth(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(40)
@@ -148,7 +148,7 @@ func TestMemory_growsToItsLimit(t *testing.T) {
 	})
 }
 
-// TestImage_closeKeepsItsMemories checks that memories outlive their image and each other.
+// Memories outlive their image and each other.
 func TestImage_closeKeepsItsMemories(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(4)
@@ -168,7 +168,7 @@ func TestImage_closeKeepsItsMemories(t *testing.T) {
 	})
 }
 
-// TestMemory_leavesNoMappings checks that closed images and freed memories leave no mappings.
+// Closed images and freed memories leave no mappings.
 func TestMemory_leavesNoMappings(t *testing.T) {
 	maps := func() int {
 		text, err := os.ReadFile("/proc/self/maps")
@@ -217,8 +217,7 @@ func BenchmarkMemory_Restore(b *testing.B) {
 	}
 }
 
-// TestMemory_restoreDiscardsWornPages checks that pages written by one round are not copied forever, and that discarding them
-// loses nothing.
+// Pages written by one round are not copied forever, and discarding them loses nothing.
 func TestMemory_restoreDiscardsWornPages(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(8)
@@ -247,7 +246,7 @@ func TestMemory_restoreDiscardsWornPages(t *testing.T) {
 	})
 }
 
-// TestMemory_restoreFindsFirstWritesAmongManyMemories checks that a first write is found with any number of memories and any earlier scans.
+// A first write is found with any number of memories and any earlier scans.
 func TestMemory_restoreFindsFirstWritesAmongManyMemories(t *testing.T) {
 	each(t, func(t *testing.T, way image.Way) {
 		want := contents(16)

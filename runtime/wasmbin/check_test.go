@@ -100,7 +100,8 @@ func TestCheck_enforcesEachLimitExactly(t *testing.T) {
 	}
 }
 
-// TestCheck_refusesCompilationBombs uses small modules on which the compiler would spend seconds to hours, or gigabytes.
+// TestCheck_refusesCompilationBombs uses small modules on which the compiler would spend seconds to hours, or
+// gigabytes.
 func TestCheck_refusesCompilationBombs(t *testing.T) {
 	use := func(n int) []byte {
 		var c []byte
@@ -189,7 +190,7 @@ func TestCheck_refusesCompilationBombs(t *testing.T) {
 	}
 }
 
-// TestCheck_acceptsLargeSwitches checks that the nesting of a large switch from Go's compiler is accepted.
+// The nesting of a large switch from Go's compiler is accepted.
 func TestCheck_acceptsLargeSwitches(t *testing.T) {
 	const n = 6_912
 	table := w.Code([]byte{0x0e}, w.U32(n-1))
@@ -203,8 +204,7 @@ func TestCheck_acceptsLargeSwitches(t *testing.T) {
 	}
 }
 
-// TestCheck_boundsGrowingTables checks that tables that the code grows get a maximum, so that the total stays within the
-// limit.
+// Tables that the code grows get a maximum, so that the total stays within the limit.
 func TestCheck_boundsGrowingTables(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, want0, want1 int }{
 		"one without":    {w.None, 7, 999_998, 7},
@@ -275,7 +275,7 @@ func TestCheck_refusesMalformedSections(t *testing.T) {
 	}
 }
 
-// TestCheck_decodesEachImmediateExactly checks that each kind of immediate is decoded with its exact length.
+// Each kind of immediate is decoded with its exact length.
 func TestCheck_decodesEachImmediateExactly(t *testing.T) {
 	all := w.Code(
 		[]byte{0x02, w.I32}, w.I32Const(-1), w.End, w.Drop, // a block with a result

@@ -25,8 +25,8 @@ func refused(t *testing.T, name string, wasm []byte) bool {
 	return err != nil
 }
 
-// TestCheck_refusesInvalidTypeBytes checks that any byte in place of a type is a valid type or rejected. The compiler takes some
-// of the others for the beginning of a longer type.
+// Any byte in place of a type is a valid type or rejected. The compiler takes some of the others for the beginning
+// of a longer type.
 func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	none := []byte{0}
@@ -82,8 +82,7 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 	}
 }
 
-// TestCheck_refusesAmbiguousNumbers checks that an ambiguous number is rejected, and that one in a longer encoding than needed is
-// accepted.
+// An ambiguous number is rejected, and one in a longer encoding than needed is accepted.
 func TestCheck_refusesAmbiguousNumbers(t *testing.T) {
 	none := []byte{0}
 	global := func(value ...byte) []byte {
@@ -129,7 +128,7 @@ func TestCheck_refusesAmbiguousNumbers(t *testing.T) {
 	}
 }
 
-// TestCheck_acceptsOneEncodingOfVectorInstructions checks that the number of a vector instruction has one encoding, and is assigned.
+// The number of a vector instruction has one encoding, and is assigned.
 func TestCheck_acceptsOneEncodingOfVectorInstructions(t *testing.T) {
 	taken := 0
 	for sub := range uint32(512) {

@@ -34,7 +34,7 @@ func writeAnew(wasm []byte) (*wasmbin.Checked, error) {
 	return wasmbin.Check(b, wasmbin.Limits{})
 }
 
-// TestCheck_writesCanonicalInstructions checks that any encoding of an instruction is rejected, or rewritten in canonical encoding.
+// Any encoding of an instruction is rejected, or rewritten in canonical encoding.
 func TestCheck_writesCanonicalInstructions(t *testing.T) {
 	instructions, same, others := 0, 0, 0
 	for _, s := range w.Spellings() {

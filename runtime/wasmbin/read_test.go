@@ -105,7 +105,7 @@ func TestRead_explainsFilesThatAreNoModules(t *testing.T) {
 	}
 }
 
-// TestRead_refusesEveryIncompleteFile checks that a file that is still being copied is never accepted as complete.
+// A file that is still being copied is never accepted as complete.
 func TestRead_refusesEveryIncompleteFile(t *testing.T) {
 	whole := sample()
 	ends := map[int]bool{} // a file may end between two sections
@@ -137,7 +137,7 @@ func TestRead_refusesExcessiveCounts(t *testing.T) {
 	}
 }
 
-// TestRead_skipsTheCode checks that Read skips the code.
+// Read skips the code.
 func TestRead_skipsTheCode(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)

@@ -109,7 +109,7 @@ func TestLegacy_sessionBelongsToItsPrincipal(t *testing.T) {
 	s.want("alice", "POST", legacyBody(1, "ping", "{}"), headers{"Mcp-Session-Id": id, "Authorization": "Bearer a"}, 200, okBody)
 }
 
-// TestLegacy_callsContinueAfterADisconnect checks that a disconnect does not cancel, as old revisions require.
+// A disconnect does not cancel, as old revisions require.
 func TestLegacy_callsContinueAfterADisconnect(t *testing.T) {
 	f := newFake()
 	h, contexts := newHandler(f, nil), make(chan context.Context, 9)

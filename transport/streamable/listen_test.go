@@ -601,7 +601,7 @@ func writeCertificate(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// TestListen_opensTheIPVersionsOfItsAddress checks that 0.0.0.0 is reachable over IPv4 only, and [::] over both versions.
+// 0.0.0.0 is reachable over IPv4 only, and [::] over both versions.
 func TestListen_opensTheIPVersionsOfItsAddress(t *testing.T) {
 	for addr, want := range map[string]map[string]bool{
 		"0.0.0.0:0": {"tcp4": true, "tcp6": false},

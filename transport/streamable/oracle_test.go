@@ -148,7 +148,8 @@ func officialClient(t *testing.T, url, version string, p *plugin) {
 	}
 }
 
-// TestHandler_servesBothErasOnOneEndpoint uses modern and legacy revisions on one endpoint, with real protocol responses.
+// TestHandler_servesBothErasOnOneEndpoint uses modern and legacy revisions on one endpoint, with real protocol
+// responses.
 func TestHandler_servesBothErasOnOneEndpoint(t *testing.T) {
 	s, _ := realSite(t, &Options{})
 	modern := func(method, params string, extra headers) (int, string) {

@@ -14,7 +14,7 @@ import (
 
 const bound = 1_000_000
 
-func TestMatch(t *testing.T) {
+func TestMatch_followsECMAScript(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text string
 		want          bool
@@ -38,8 +38,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatch_steps checks that exponential matches end at their step limit, with a reproducible number of steps.
-func TestMatch_steps(t *testing.T) {
+// Exponential matches end at their step limit, with a reproducible number of steps.
+func TestMatch_endsAtItsStepLimit(t *testing.T) {
 	long := strings.Repeat("a", 40) + "!"
 	for _, c := range []struct{ pattern, text string }{
 		{`^(a+)+$`, long}, {`^(a|aa)+$`, long}, {`^(.*a){20}$`, long}, {`(x+x+)+y`, strings.Repeat("x", 40)},
@@ -60,8 +60,8 @@ func TestMatch_steps(t *testing.T) {
 	}
 }
 
-// TestMatch_long checks that a long text costs about one step per character and no Go stack.
-func TestMatch_long(t *testing.T) {
+// A long text costs about one step per character and no Go stack.
+func TestMatch_usesNoStackForLongTexts(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text string
 		want          bool
@@ -80,7 +80,7 @@ func TestMatch_long(t *testing.T) {
 	}
 }
 
-// pieces are parts for generated patterns of TestMatch_oracle.
+// pieces are parts for generated patterns of TestMatch_agreesWithTheLibrary.
 var pieces = []string{"a", "b", "c", ".", `\d`, `\w`, `\W`, `\s`, "[ab]", "[^a]", `[a-c\d]`, `\b`, `\B`, "^", "$", "(a|b)", "(?:ab|a)", "(a*)", "(b+)?", "(?:a|)", "(a)(b)?", `\1`, "é", `\u0061`, `\x62`, "(?=a)", "(?!b)", "(?<=a)", "(?<!b)",
 	"(?=(a+))", `(?<=(\w)b)`, "a{2}", "(?:ab){1,2}", "(a|ab)(c|bcd)", "[^]", "[]", "(?<n>a)", `\k<n>`, "(?:a*?)", "(?:)", "()", "(?i:A)", `(?i:(\w)\1)`, `(?i:\b)`, `(?i:\B)`, "(?i:[s-z])", "(?m:^)", "(?m:$)", "(?s:.)", "😀"}
 
@@ -105,8 +105,8 @@ func madePattern(r *rand.Rand, depth int) string {
 	return b.String()
 }
 
-// TestMatch_oracle compares matches with the library's own engine.
-func TestMatch_oracle(t *testing.T) {
+// TestMatch_agreesWithTheLibrary compares matches with the library's own engine.
+func TestMatch_agreesWithTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tried, matched, unknown := 0, 0, 0
 	for range 40_000 {
@@ -148,7 +148,7 @@ func TestMatch_oracle(t *testing.T) {
 	t.Logf("%d matches, %d of them yes, %d patterns that neither takes", tried, matched, unknown)
 }
 
-// FuzzMatch checks that a match never exceeds its step limit, and otherwise has the library's result.
+// A match never exceeds its step limit, and otherwise has the library's result.
 func FuzzMatch(f *testing.F) {
 	for _, seed := range [][2]string{{`^(a+)+$`, "aaaa!"}, {`(?<=(\w)b)\1`, "aba"}, {`(?i:(k)\1)`, "k\u212a"}, {`(?:a|){3,}?b`, "aab"}, {`[^]*?\B`, "😀\n"}} {
 		f.Add(seed[0], seed[1], true)

@@ -13,7 +13,7 @@ const (
 )
 
 // The smallest plugin has little code and a small module.
-func TestBuild_hello(t *testing.T) {
+func TestBuild_helloIsSmall(t *testing.T) {
 	dir := "../examples/hello"
 	wasm := Build(t, dir)
 	t.Logf("hello is %d bytes", len(wasm))
@@ -29,7 +29,7 @@ func TestBuild_hello(t *testing.T) {
 	}
 }
 
-func TestReadModule(t *testing.T) {
+func TestReadModule_listsImportsAndExports(t *testing.T) {
 	wasm := []byte("\x00asm\x01\x00\x00\x00" +
 		"\x02\x0f\x02\x01a\x01f\x00\x00\x01b\x01g\x00\x00" + "\x00\x00" + // two imports, an empty custom section
 		"\x07\x05\x01\x01x\x00\x00")

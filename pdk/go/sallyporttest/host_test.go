@@ -23,7 +23,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-func TestHost_endsTheTest(t *testing.T) {
+func TestHost_failsTheTestOnMisuse(t *testing.T) {
 	p := sallyport.New("t", "1",
 		sallyport.Tool("text", "", func(*sallyport.Call, sallyport.None) (string, error) { return "x", nil }),
 		sallyport.Tool("twice", "", func(c *sallyport.Call, _ sallyport.None) ([]sallyport.Content, error) {
@@ -52,7 +52,7 @@ func TestHost_endsTheTest(t *testing.T) {
 	}
 }
 
-func TestWire_badStreams(t *testing.T) {
+func TestWire_refusesUnknownStreams(t *testing.T) {
 	w := newWire(New(t, nil), []byte("abc"))
 	if n := w.Read(9, make([]byte, 1)); n != -int32(sallyport.ErrnoBadStream) {
 		t.Errorf("read: %d", n)
@@ -68,7 +68,7 @@ func TestWire_badStreams(t *testing.T) {
 	}
 }
 
-func TestHost_Answer(t *testing.T) {
+func TestHost_answersRequestsOfThePlugin(t *testing.T) {
 	p := sallyport.New("t", "1", sallyport.Tool("f", "", func(c *sallyport.Call, _ sallyport.None) (string, error) {
 		return "", c.Ask("m", nil, nil)
 	}))

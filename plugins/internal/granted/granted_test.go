@@ -20,7 +20,7 @@ func lead(t *testing.T, dirs ...string) {
 	}
 }
 
-func TestRoots(t *testing.T) {
+func TestRoots_listsGrantedFolders(t *testing.T) {
 	top := t.TempDir()
 	for _, dir := range []string{"home/me/work/a", "home/me/notes", "data"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o777); err != nil {
@@ -54,7 +54,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
+func TestClean_returnsAnAbsolutePath(t *testing.T) {
 	for in, want := range map[string]string{
 		"/a/../b": "/b", " /a ": "/a", "file:///x/y": "/x/y", `C:\Users\me`: "/c/Users/me", "D:/x": "/d/x", "etc": "/etc", "": "/", "../..": "/", `/a\b`: `/a\b`,
 	} {
@@ -65,7 +65,7 @@ func TestClean(t *testing.T) {
 }
 
 // The home folder is unknown: ~ is an error, even if a file ~ exists in the working folder.
-func TestClean_home(t *testing.T) {
+func TestClean_refusesTildeWithoutAHome(t *testing.T) {
 	for _, in := range []string{"~", "~/work/a.txt", "file://~/a"} {
 		if got, err := Clean(in); err == nil || !strings.Contains(err.Error(), "write the whole path") {
 			t.Errorf("%s is %q, %v", in, got, err)
@@ -76,7 +76,7 @@ func TestClean_home(t *testing.T) {
 	}
 }
 
-func TestExplain(t *testing.T) {
+func TestExplain_saysWhyAPathFails(t *testing.T) {
 	other := errors.New("on fire")
 	for want, err := range map[string]error{
 		"/x does not exist or is not granted; grants begin at /":                              &fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist},
@@ -96,7 +96,7 @@ func TestExplain(t *testing.T) {
 }
 
 // A relative path resolves to a line that grants exactly its path, also before the file exists.
-func TestJoined(t *testing.T) {
+func TestJoined_matchesExactGrantsBeforeTheFileExists(t *testing.T) {
 	top := t.TempDir()
 	for _, dir := range []string{"work/a", "lead/b"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o777); err != nil {

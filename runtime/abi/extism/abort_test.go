@@ -20,7 +20,7 @@ func v2Guest(export string, data []byte, code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestAbort_textIsInTheError checks that the texts of an AssemblyScript abort are in the call's error.
+// The texts of an AssemblyScript abort are in the call's error.
 func TestAbort_textIsInTheError(t *testing.T) {
 	text := func(s string) []byte {
 		p := []byte{byte(2 * len(s)), 0, 0, 0}
@@ -45,7 +45,7 @@ func TestAbort_textIsInTheError(t *testing.T) {
 	}
 }
 
-// TestServe_exitWithZeroIsSuccess checks that an exit with code 0 counts as success, and that an exited guest is not called again.
+// An exit with code 0 counts as success, and an exited guest is not called again.
 func TestServe_exitWithZeroIsSuccess(t *testing.T) {
 	for code, want := range map[int32]string{0: `the guest's "list_tools" gave no output`, 3: "the guest exited with code 3"} {
 		p, err := pool(t, v2Guest("list_tools", nil, w.I32Const(code), w.Call(1), w.I32Const(0)), New(), runtime.Limits{})

@@ -136,8 +136,8 @@ func different(a ask1) string {
 	return ""
 }
 
-// TestOracle_kernelFunctionsMatchTheSDK checks that each kernel function, with ordinary and absurd arguments, has the same
-// result in a real guest in the SDK and in this package, except for the differences listed in different.
+// Each kernel function, with ordinary and absurd arguments, has the same result in a real guest in the SDK and in
+// this package, except for the differences listed in different.
 func TestOracle_kernelFunctionsMatchTheSDK(t *testing.T) {
 	quiet(t)
 	asks := absurdAsks()
@@ -196,7 +196,7 @@ func sdkCompiled(t *testing.T, wasm []byte) func(step) outcome {
 	}
 }
 
-// TestKernel_neverTruncatesWideNumbers checks that offsets and lengths of more than 32 bits are never truncated.
+// Offsets and lengths of more than 32 bits are never truncated.
 func TestKernel_neverTruncatesWideNumbers(t *testing.T) {
 	for _, wide := range []uint64{1 << 32, 1<<32 + 77, 1<<40 + 77, 1 << 63, ^uint64(0), ^uint64(0) - 7} {
 		c := newCall(runtime.Limits{Memory: 64 << 20})
@@ -220,7 +220,7 @@ func TestKernel_neverTruncatesWideNumbers(t *testing.T) {
 	}
 }
 
-// TestArena_endsAtItsLimit checks that the memory ends at the limit, also after a reset.
+// The memory ends at the limit, also after a reset.
 func TestArena_endsAtItsLimit(t *testing.T) {
 	const limit = 4 << 20
 	a := newArena(limit)
@@ -246,7 +246,7 @@ func TestArena_endsAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestHostFuncs_areHarmlessOutsideACall checks that kernel functions are harmless outside a call, as in start-up code.
+// Kernel functions are harmless outside a call, as in start-up code.
 func TestHostFuncs_areHarmlessOutsideACall(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Module == "env" {

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestArenas_holdNothingOfEarlierCalls checks that no data of one call is visible to the next.
+// No data of one call is visible to the next.
 func TestArenas_holdNothingOfEarlierCalls(t *testing.T) {
 	var kept arenas
 	for _, last := range []uint64{77, 5000, firstReal - 8, firstReal, 70_000, maxKept - 8} {
@@ -27,7 +27,7 @@ func TestArenas_holdNothingOfEarlierCalls(t *testing.T) {
 	}
 }
 
-// TestArenas_dropLargeOnes checks that large arenas are not pooled.
+// Large arenas are not pooled.
 func TestArenas_dropLargeOnes(t *testing.T) {
 	var kept arenas
 	a := kept.get(64 << 20)

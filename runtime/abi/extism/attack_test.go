@@ -48,8 +48,9 @@ func granted(t *testing.T, wasm []byte, config map[string]string, lines []string
 	return s.got[0]
 }
 
-// TestAttack_redirectToALocalServiceIsRefused redirects from an allowed host to a local service that is not allowed. The guest outputs the
-// header fields of the response. Extism's own host follows the redirect; this host checks the grants at each hop.
+// TestAttack_redirectToALocalServiceIsRefused redirects from an allowed host to a local service that is not allowed.
+// The guest outputs the header fields of the response. Extism's own host follows the redirect; this host checks the
+// grants at each hop.
 func TestAttack_redirectToALocalServiceIsRefused(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Vault", loot) }))
 	defer inside.Close()
@@ -86,8 +87,8 @@ func TestAttack_redirectToALocalServiceIsRefused(t *testing.T) {
 	}
 }
 
-// TestAttack_linkOutOfAFolderIsRefused uses a link in an allowed folder that leads out of it. Extism's own host follows it; this host
-// checks each component.
+// TestAttack_linkOutOfAFolderIsRefused uses a link in an allowed folder that leads out of it. Extism's own host
+// follows it; this host checks each component.
 func TestAttack_linkOutOfAFolderIsRefused(t *testing.T) {
 	dir, vault := t.TempDir(), filepath.Join(t.TempDir(), "vault.txt")
 	for file, text := range map[string]string{vault: loot, filepath.Join(dir, "fine.txt"): "a file"} {

@@ -73,7 +73,7 @@ func TestServe_reportsInvalidOutput(t *testing.T) {
 
 func deepJSON(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
-// TestServe_limitsOutputAndMemory checks that 100 MB exceed the output limit, and with a smaller memory the memory limit.
+// 100 MB exceed the output limit, and with a smaller memory the memory limit.
 func TestServe_limitsOutputAndMemory(t *testing.T) {
 	const size = 100 << 20
 	for memory, want := range map[uint64]string{64 << 20: "gave no output", 256 << 20: "the answer is over the limit of 262144 bytes"} {
@@ -88,8 +88,7 @@ func TestServe_limitsOutputAndMemory(t *testing.T) {
 	}
 }
 
-// TestServe_describeHasNoGrants checks that requests of a guest during plugin/describe get the results of a gate without
-// grants.
+// Requests of a guest during plugin/describe get the results of a gate without grants.
 func TestServe_describeHasNoGrants(t *testing.T) {
 	lists := `{"tools":[]}`
 	for name, want := range map[string]string{
@@ -118,8 +117,7 @@ func TestServe_describeHasNoGrants(t *testing.T) {
 	}
 }
 
-// TestDescribe_reportsPluginsNotMadeForMCP checks that an Extism plugin that is not made for MCP is reported as such, instead of
-// offering nothing.
+// An Extism plugin that is not made for MCP is reported as such, instead of offering nothing.
 func TestDescribe_reportsPluginsNotMadeForMCP(t *testing.T) {
 	p, err := pool(t, saying("count_vowels", "{}", 2, nil), New(), runtime.Limits{})
 	if err != nil {

@@ -139,7 +139,7 @@ func TestServe_servesTheSecondContract(t *testing.T) {
 	p.wantMissing("x")
 }
 
-// TestUser_answersDenialsAsTheContractSays checks that a denial is answered as hyper-mcp's contract provides.
+// A denial is answered as hyper-mcp's contract provides.
 func TestUser_answersDenialsAsTheContractSays(t *testing.T) {
 	p := open(t, "v2")
 	p.want("tools/call", `{"name":"ask"}`, `{"content":[{"type":"text","text":"[\"{\\\"action\\\":\\\"decline\\\"}\",\"{\\\"roots\\\":[]}\",\"\",\"null\"]"}]}`)
@@ -159,7 +159,7 @@ func TestUser_answersDenialsAsTheContractSays(t *testing.T) {
 	p.wantEnd("tools/call", `{"name":"fetch"}`, runtime.KindUnsupported, "http/fetch is not there")
 }
 
-// TestUser_passesResultsToTheGuest checks that results of the gate reach the guest.
+// Results of the gate reach the guest.
 func TestUser_passesResultsToTheGuest(t *testing.T) {
 	p := open(t, "v2")
 	p.world.answers = map[string]string{"sampling/createMessage": `{"role":"assistant"}`}

@@ -126,7 +126,7 @@ func (b *both) call(name string, args ...uint64) uint64 {
 	return got
 }
 
-// TestKernel_matchesTheOriginal checks that ordinary use has the same offsets, lengths and bytes as in Extism's own kernel.
+// Ordinary use has the same offsets, lengths and bytes as in Extism's own kernel.
 func TestKernel_matchesTheOriginal(t *testing.T) {
 	r, c := compileOriginal(t)
 	b := &both{t: t, theirs: newOriginal(t, r, c), ours: newCall(runtime.Limits{Memory: 64 << 20})}
@@ -229,8 +229,7 @@ func FuzzKernel(f *testing.F) {
 	})
 }
 
-// FuzzKernelAbsurd checks that a kernel function panics with no arguments except to end its guest, and that the next
-// request is served in any case.
+// A kernel function panics with no arguments except to end its guest, and the next request is served in any case.
 func FuzzKernelAbsurd(f *testing.F) {
 	f.Add([]byte("alloc"), uint64(1<<32), uint64(0))
 	f.Add([]byte{3, 4, 5, 6}, ^uint64(0), uint64(1))
@@ -278,8 +277,8 @@ func (noMemory) Size() uint32                         { return 0 }
 func (noMemory) Read(offset, n uint32) ([]byte, bool) { return nil, offset == 0 && n == 0 }
 func (noMemory) Write(uint32, []byte) bool            { return false }
 
-// TestKernel_returnsZeroInAnotherDialect checks that kernel functions return zero in a guest that imports the kernel but is served by
-// a different dialect, whose attached value they then find.
+// Kernel functions return zero in a guest that imports the kernel but is served by a different dialect, whose
+// attached value they then find.
 func TestKernel_returnsZeroInAnotherDialect(t *testing.T) {
 	for _, f := range HostFuncs() {
 		if f.Quick == nil {

@@ -88,8 +88,8 @@ func steps(export string, inputs ...string) []step {
 	return all
 }
 
-// TestOracle_guestsMatchTheSDK checks that every guest of the Go SDK has the same output, or fails with the same code and text, in the
-// SDK and in this host, with the same log messages and fetches.
+// Every guest of the Go SDK has the same output, or fails with the same code and text, in the SDK and in this host,
+// with the same log messages and fetches.
 func TestOracle_guestsMatchTheSDK(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	client := *http.DefaultClient
@@ -154,7 +154,7 @@ func oracle(t *testing.T) (wazero.CompilationCache, string) {
 	return cache, compiled
 }
 
-// TestOracle_pdkPluginMatchesTheSDK checks that a plugin built with Extism's Go PDK has the same results in both.
+// A plugin built with Extism's Go PDK has the same results in both.
 func TestOracle_pdkPluginMatchesTheSDK(t *testing.T) {
 	cache, cacheDir := oracle(t)
 	compare(t, guest{cache: cache, cacheDir: cacheDir, steps: append(steps("describe", ""), steps("call",

@@ -65,7 +65,7 @@ func TestCall_returnsTheGatesAnswer(t *testing.T) {
 	}
 }
 
-// TestCall_refusesLongRequestsUnparsed checks that a request over the limit is rejected before it is parsed.
+// A request over the limit is rejected before it is parsed.
 func TestCall_refusesLongRequestsUnparsed(t *testing.T) {
 	m := guest(`{"result":{"answer":}}`,
 		rw(fWrite, 1, 1024, 20), w.Drop,
@@ -81,7 +81,7 @@ func TestCall_refusesLongRequestsUnparsed(t *testing.T) {
 	}
 }
 
-// TestCall_hidesFaultsOfTheHost checks that a gate error without an AskError ends the call, and is not shown to the client.
+// A gate error without an AskError ends the call, and is not shown to the client.
 func TestCall_hidesFaultsOfTheHost(t *testing.T) {
 	secret := errors.New("/home/someone: no space left")
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(context.Context, string, json.RawMessage, runtime.Streams) (json.RawMessage, error) {
@@ -93,7 +93,7 @@ func TestCall_hidesFaultsOfTheHost(t *testing.T) {
 	}
 }
 
-// TestCall_returnsECANCELWhenCancelled checks that the guest sees -ECANCEL, and that the call ends as cancelled.
+// The guest sees -ECANCEL, and the call ends as cancelled.
 func TestCall_returnsECANCELWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := guest(`{"method":"a"}`,
@@ -115,8 +115,7 @@ type opened struct {
 
 func (o opened) Close() error { *o.n--; return nil }
 
-// TestCall_boundsTheOpenStreams checks that the 65th stream is rejected before the request is performed, and that all streams
-// are closed with the call.
+// The 65th stream is rejected before the request is performed, and all streams are closed with the call.
 func TestCall_boundsTheOpenStreams(t *testing.T) {
 	asked, open := 0, 0
 	m := guest(`{"method":"a"}`,
@@ -141,7 +140,7 @@ func TestCall_boundsTheOpenStreams(t *testing.T) {
 	}
 }
 
-// TestStreams_readToTheEndOrFailure checks that a body of the gate is read to its end, or to its failure.
+// A body of the gate is read to its end, or to its failure.
 func TestStreams_readToTheEndOrFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		r    io.Reader

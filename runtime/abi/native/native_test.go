@@ -183,8 +183,7 @@ func TestServe_tellsEndingsApart(t *testing.T) {
 
 func second(_ string, err error) error { return err }
 
-// TestServe_limitsOutput checks that a response may have exactly the limit, also if its claimed length is a gigabyte or
-// it is written in small pieces.
+// A response may have exactly the limit, also if its claimed length is a gigabyte or it is written in small pieces.
 func TestServe_limitsOutput(t *testing.T) {
 	answer := `{"result":{"a":1}}`
 	fits := runtime.Limits{Output: len(answer)}
@@ -247,7 +246,7 @@ func TestHostFuncs_refuseAbsurdArguments(t *testing.T) {
 	}
 }
 
-// TestHostFuncs_returnENOSYSOutsideACall checks that start-up code, which has no request, gets -ENOSYS.
+// Start-up code, which has no request, gets -ENOSYS.
 func TestHostFuncs_returnENOSYSOutsideACall(t *testing.T) {
 	for name, code := range map[string][]byte{
 		"read": rw(fRead, 0, 0, 0), "write": rw(fWrite, 1, 0, 0),

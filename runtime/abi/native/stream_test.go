@@ -28,7 +28,7 @@ func writes(n int32, answer string) *w.Module {
 		w.I32Const(0))
 }
 
-// TestServe_insertsStreamsAsBase64 checks that a written stream is inserted into the content as base64.
+// A written stream is inserted into the content as base64.
 func TestServe_insertsStreamsAsBase64(t *testing.T) {
 	b64 := `"` + base64.StdEncoding.EncodeToString([]byte(openRequest[:10])) + `"`
 	const ref = `{"dev.sallyport/stream":2}`
@@ -62,7 +62,7 @@ func TestServe_insertsStreamsAsBase64(t *testing.T) {
 	}
 }
 
-// TestServe_countsStreamsAsOutput checks that base64 counts as output.
+// Base64 counts as output.
 func TestServe_countsStreamsAsOutput(t *testing.T) {
 	answer := `{"result":{"content":[{"data":{"dev.sallyport/stream":2}}]}}`
 	_, err := pool(t, writes(10, answer), runtime.Limits{Output: len(answer)}).Call(context.Background(), runtime.Request{}, nil)
@@ -91,7 +91,7 @@ func TestStreams_writeAcceptsDataUntilClosed(t *testing.T) {
 	wantEnd(t, second(call(t, m, nil)), runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_boundsUnclosedResponses checks that unclosed responses are bounded on the host.
+// Unclosed responses are bounded on the host.
 func TestStreams_boundsUnclosedResponses(t *testing.T) {
 	m := guest(`{"method":"a"}`,
 		// three responses of 3 MiB: a short error replaces the third
@@ -105,7 +105,7 @@ func TestStreams_boundsUnclosedResponses(t *testing.T) {
 	wantEnd(t, err, runtime.KindGuest, "the guest wrote no answer")
 }
 
-// TestStreams_takeGivesTheGateTheBytesOnce checks that the gate gets the bytes written by the guest, once.
+// The gate gets the bytes written by the guest, once.
 func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 	const ask = `{"method":"http/fetch","params":{}}`
 	m := guest(openRequest+ask,
@@ -136,7 +136,7 @@ func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 	}
 }
 
-// TestStreams_areUnusableAfterTheCall checks that the streams of an ended call are unusable for a gate.
+// The streams of an ended call are unusable for a gate.
 func TestStreams_areUnusableAfterTheCall(t *testing.T) {
 	var kept runtime.Streams
 	_, err := call(t, asks(`{"method":"a"}`), gate(func(_ context.Context, _ string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {

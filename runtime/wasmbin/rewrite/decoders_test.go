@@ -151,8 +151,9 @@ func (s *second) report(t *testing.T, of string) {
 	s.modules, s.valid, s.read, s.instructions, s.compiled, s.refusedHere = 0, 0, 0, 0, 0, 0
 }
 
-// TestDecoders_agreeWithASecondDecoder compares boundaries and operands of instructions with a second decoder, and the compiled modules with a
-// second validator: all instructions in all encodings, the specification's modules, and mutations of both.
+// TestDecoders_agreeWithASecondDecoder compares boundaries and operands of instructions with a second decoder, and
+// the compiled modules with a second validator: all instructions in all encodings, the specification's modules, and
+// mutations of both.
 func TestDecoders_agreeWithASecondDecoder(t *testing.T) {
 	s := newSecond(t)
 	all := w.Spellings()

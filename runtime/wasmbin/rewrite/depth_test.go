@@ -10,8 +10,7 @@ import (
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
-// TestMeter_endsRecursionBeforeTheStackIsFull checks that recursion ends by the counter, before the engine's own stack is full, for any size of a
-// frame.
+// Recursion ends by the counter, before the engine's own stack is full, for any size of a frame.
 func TestMeter_endsRecursionBeforeTheStackIsFull(t *testing.T) {
 	kept := func(n int, push, fold []byte) []byte { // n values on the stack during the recursive call
 		return w.Code(w.Repeat(n, push), w.Call(0), w.Repeat(n, fold))

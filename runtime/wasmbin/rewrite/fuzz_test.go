@@ -88,7 +88,8 @@ func same(t *testing.T, in []byte, a, b uint64) end {
 	return plain
 }
 
-// TestRewrite_keepsTheBehaviourOfPrograms runs some hundred programs generated from seeds; FuzzSame continues from there.
+// TestRewrite_keepsTheBehaviourOfPrograms runs some hundred programs generated from seeds; FuzzSame continues from
+// there.
 func TestRewrite_keepsTheBehaviourOfPrograms(t *testing.T) {
 	ends := make(map[string]int)
 	for seed := range uint64(150) {
@@ -119,7 +120,7 @@ func FuzzSame(f *testing.F) {
 	})
 }
 
-// FuzzValid checks that invalid modules stay rejected, and valid ones stay accepted.
+// Invalid modules stay rejected, and valid ones stay accepted.
 func FuzzValid(f *testing.F) {
 	f.Add(w.Kernels())
 	f.Add(state())

@@ -120,7 +120,7 @@ func (s *streams) ask(t testing.TB, m api.Module, request string) string {
 	return s.out.String()
 }
 
-// TestGuests_returnTheSameAtTheSameFuel checks that Go plugins return the same results after rewriting, and spend the same fuel every time.
+// Go plugins return the same results after rewriting, and spend the same fuel every time.
 func TestGuests_returnTheSameAtTheSameFuel(t *testing.T) {
 	requests := []string{
 		`{"method":"plugin/describe","params":{}}`,
@@ -152,7 +152,7 @@ func TestGuests_returnTheSameAtTheSameFuel(t *testing.T) {
 	}
 }
 
-// TestGuests_keepTheirFunctionNames checks that function names stay with their functions.
+// Function names stay with their functions.
 func TestGuests_keepTheirFunctionNames(t *testing.T) {
 	for _, wasm := range plugins(t) {
 		out, _, err := rewriteWasm(wasm, both)

@@ -49,7 +49,7 @@ func TestMeter_fuelGrowsWithTheWork(t *testing.T) {
 	}
 }
 
-// TestMeter_fuelDoesNotDependOnTheSlice checks that the fuel spent does not depend on the slice.
+// The fuel spent does not depend on the slice.
 func TestMeter_fuelDoesNotDependOnTheSlice(t *testing.T) {
 	var spent []int64
 	for _, slice := range []int64{1, 1000, 100_000, 1 << 40} {
@@ -70,7 +70,7 @@ func TestMeter_fuelDoesNotDependOnTheSlice(t *testing.T) {
 	}
 }
 
-// TestMeter_endsEndlessCode checks that no code continues after the host ends it.
+// No code continues after the host ends it.
 func TestMeter_endsEndlessCode(t *testing.T) {
 	for name, want := range map[string]error{
 		"endless": errFuel, "spin": errFuel, "fib": errFuel, "fill": errFuel, "deeper": errDepth, "indirect": errDepth,
@@ -95,7 +95,7 @@ func TestMeter_endsEndlessCode(t *testing.T) {
 	}
 }
 
-// TestMeter_bulkCostsByLength checks that filling a mebibyte costs by its length, and that refill is called before the next one.
+// Filling a mebibyte costs by its length, and refill is called before the next one.
 func TestMeter_bulkCostsByLength(t *testing.T) {
 	h, m := kernel(t, true)
 	h.refills = 10
@@ -107,7 +107,7 @@ func TestMeter_bulkCostsByLength(t *testing.T) {
 	}
 }
 
-// TestMeter_returnsDepthOnEveryWayOut checks that a call returns its depth on every way out.
+// A call returns its depth on every way out.
 func TestMeter_returnsDepthOnEveryWayOut(t *testing.T) {
 	_, m := kernel(t, true)
 	for range 3 {

@@ -23,7 +23,7 @@ func straight(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestMeter_stopsStraightCode checks that straight code of any length stops soon after the host ends it, on every path.
+// Straight code of any length stops soon after the host ends it, on every path.
 func TestMeter_stopsStraightCode(t *testing.T) {
 	skipped := w.Code(w.BlockVoid, w.I32Const(1), w.BrIf(0), w.Repeat(10_000, steps), w.End)
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestMeter_stopsStraightCode(t *testing.T) {
 	}
 }
 
-// TestMeter_pausesAreFree checks that the places of the pauses do not change the fuel spent.
+// The places of the pauses do not change the fuel spent.
 func TestMeter_pausesAreFree(t *testing.T) {
 	ctx := context.Background()
 	spend := func(n int) int64 {
@@ -83,7 +83,7 @@ func TestMeter_pausesAreFree(t *testing.T) {
 	}
 }
 
-// TestMeter_usualCodeHasNoPause checks that code of usual length has no pause.
+// Code of usual length has no pause.
 func TestMeter_usualCodeHasNoPause(t *testing.T) {
 	for n, want := range map[int]int{1000: 1, 8000: 1, 9000: 2, 80_000: 10} {
 		_, info, err := rewriteWasm(straight(w.Repeat(n, steps)), both)

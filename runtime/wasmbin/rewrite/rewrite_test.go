@@ -34,7 +34,7 @@ func one(code ...[]byte) []byte {
 	return m.Bytes()
 }
 
-// TestRewrite_refusesReservedNamesAndIndices checks that indices that would refer to additions, and reserved names, are rejected.
+// Indices that would refer to additions, and reserved names, are rejected.
 func TestRewrite_refusesReservedNamesAndIndices(t *testing.T) {
 	with := func(f func(m *w.Module)) []byte {
 		var m w.Module
@@ -157,7 +157,7 @@ func valid(t testing.TB, wasm []byte) error {
 	return err
 }
 
-// TestRewrite_withoutOptionsChangesNothing checks that without options every section is unchanged.
+// Without options every section is unchanged.
 func TestRewrite_withoutOptionsChangesNothing(t *testing.T) {
 	wasm := w.Kernels()
 	out, _, err := rewriteWasm(wasm, rewrite.Options{})
@@ -166,7 +166,7 @@ func TestRewrite_withoutOptionsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRewrite_refusesARewrittenModule checks that a module is not rewritten twice.
+// A module is not rewritten twice.
 func TestRewrite_refusesARewrittenModule(t *testing.T) {
 	out, _, err := rewriteWasm(w.Kernels(), both)
 	if err != nil {
@@ -230,8 +230,7 @@ func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 	}
 }
 
-// TestRewrite_carriesWholeVectors checks that the accessors carry all 128 bits, and that multiple results pass the block around a
-// body.
+// The accessors carry all 128 bits, and multiple results pass the block around a body.
 func TestRewrite_carriesWholeVectors(t *testing.T) {
 	ctx := context.Background()
 	h, err := newHost(ctx, wazero.NewRuntimeConfig())
@@ -276,7 +275,7 @@ func TestRewrite_carriesWholeVectors(t *testing.T) {
 	}
 }
 
-// TestRewrite_boundsItsMemory checks that a file with nothing but events takes a few times its size.
+// A file with nothing but events takes a few times its size.
 func TestRewrite_boundsItsMemory(t *testing.T) {
 	var m w.Module
 	typ := m.Type(nil, nil)

@@ -188,8 +188,9 @@ func (w *world) do(a action) (results []uint64, trap string) {
 // counts is the number of comparisons.
 type counts struct{ modules, invalid, actions int }
 
-// TestSpec_holdsAfterRewriting runs the specification's tests with the original and the rewritten modules. Modules that wazero compiles
-// must still compile, those that it rejects must still be rejected, and every action must end in the same way.
+// TestSpec_holdsAfterRewriting runs the specification's tests with the original and the rewritten modules. Modules
+// that wazero compiles must still compile, those that it rejects must still be rejected, and every action must end
+// in the same way.
 func TestSpec_holdsAfterRewriting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")

@@ -25,7 +25,7 @@ func moduleDir(t testing.TB, module string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestToolchains_programsBehaveTheSame checks that programs of other compilers have the same output, original and rewritten.
+// Programs of other compilers have the same output, original and rewritten.
 func TestToolchains_programsBehaveTheSame(t *testing.T) {
 	guests := filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "wasi_snapshot_preview1", "testdata")
 	for _, name := range []string{"zig-cc", "cargo-wasi", "tinygo", "zig"} {
@@ -75,7 +75,7 @@ func runWASI(t *testing.T, wasm []byte, dir string, args []string, rewritten boo
 	return out.String()
 }
 
-// TestToolchains_guestsStayValid checks that the guests of other hosts stay valid, and whether they can be reset in place.
+// The guests of other hosts stay valid, and some have references, which rule out a reset in place.
 func TestToolchains_guestsStayValid(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/extism/go-sdk"), "wasm", "*.wasm"))
 	more, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "*", "testdata", "*", "*.wasm"))

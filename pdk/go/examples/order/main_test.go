@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
 )
 
-func TestOrder(t *testing.T) {
+func TestOrder_asksTwiceAndOrders(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	h.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s × %s", r.FormValue("count"), r.FormValue("item"))

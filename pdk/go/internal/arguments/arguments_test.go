@@ -135,7 +135,7 @@ type order struct {
 }
 
 // Defaults apply at every depth.
-func TestDecode_defaults(t *testing.T) {
+func TestDecode_appliesDefaultsAtEveryDepth(t *testing.T) {
 	full := choice{"metre", 3}
 	foot, ab := choice{"foot", 3}, []string{"a", "b"}
 	for sent, want := range map[string]order{
@@ -155,7 +155,7 @@ func TestDecode_defaults(t *testing.T) {
 	}
 }
 
-func TestDecode_errors(t *testing.T) {
+func TestDecode_namesTheFaultyArgument(t *testing.T) {
 	type leaf struct {
 		N int8 `json:"n"`
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestObject(t *testing.T) {
+func TestObject_encodesMembersInOrder(t *testing.T) {
 	var o, other Object
 	if !o.Empty() || string(o.Bytes()) != "{}" {
 		t.Errorf("the zero value is %s", o.Bytes())
@@ -31,7 +31,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-func TestArray(t *testing.T) {
+func TestArray_encodesElements(t *testing.T) {
 	for want, values := range map[string][][]byte{"[]": nil, "[1]": {[]byte("1")}, `["a",2]`: {Quote("a"), []byte("2")}} {
 		if got := string(Array(values)); got != want {
 			t.Errorf("got %s, want %s", got, want)

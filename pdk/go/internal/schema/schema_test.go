@@ -26,7 +26,7 @@ type embedded struct {
 	Shared string `json:"shared"`
 }
 
-func TestOf(t *testing.T) {
+func TestOf_describesGoTypes(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		typ  reflect.Type
@@ -109,7 +109,7 @@ func TestOf(t *testing.T) {
 }
 
 // A map of structs is its own root, also if the structs are recursive.
-func TestOf_mapOfStructs(t *testing.T) {
+func TestOf_mapsOfStructsAreTheirOwnRoot(t *testing.T) {
 	for typ, want := range map[reflect.Type]string{
 		reflect.TypeFor[map[string]inner](): `{"type":"object","additionalProperties":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}`,
 		reflect.TypeFor[map[string]node](): `{"type":"object","additionalProperties":{"$ref":"#/$defs/node"},"$defs":{"node":{"type":"object","properties":` +
@@ -121,13 +121,13 @@ func TestOf_mapOfStructs(t *testing.T) {
 	}
 }
 
-func TestOf_openObjects(t *testing.T) {
+func TestOf_leavesObjectsOpenInForms(t *testing.T) {
 	if got := string(Of(reflect.TypeFor[inner](), Form)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
 		t.Error(got)
 	}
 }
 
-func TestField_Default(t *testing.T) {
+func TestField_readsDefaults(t *testing.T) {
 	want := map[string]string{"a": `"x y"`, "b": "3", "c": "true", "d": `["p"]`, "f": `"2026-01-02T03:04:05Z"`, "g": "5", "h": `"7"`}
 	for _, f := range Fields(reflect.TypeFor[struct {
 		A string        `json:"a" default:"x y"`
@@ -167,7 +167,7 @@ type Pointed struct {
 type hidden struct{ Shown bool }
 
 // Fields returns the fields that encoding/json encodes, for all embedded and shadowed ones.
-func TestFields_embedded(t *testing.T) {
+func TestFields_agreeWithEncodingJSON(t *testing.T) {
 	raw, err := json.Marshal(Outer{Pointed: &Pointed{Which: "x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ type list[T any] struct {
 }
 
 // Two types with one name have two definitions, with names that are valid in references.
-func TestOf_definitions(t *testing.T) {
+func TestOf_namesDefinitionsApart(t *testing.T) {
 	type local struct {
 		A list[int]    `json:"a"`
 		B list[string] `json:"b"`

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestURITemplate_match(t *testing.T) {
+func TestURITemplate_matchesItsExpansions(t *testing.T) {
 	for _, c := range []struct {
 		template, uri string
 		want          Vars // nil for no match
@@ -33,7 +33,7 @@ func TestURITemplate_match(t *testing.T) {
 	}
 }
 
-func TestParseTemplate_mistakes(t *testing.T) {
+func TestParseTemplate_namesTheMistake(t *testing.T) {
 	for template, want := range map[string]string{
 		"x://{a":          "a { without }",
 		"x://{a}{b}":      "two variables with nothing between them",
