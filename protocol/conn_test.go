@@ -48,8 +48,8 @@ func callMessage(id any, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"_meta":{%s}}}`, raw, name, modernMeta)
 }
 
-// TestResponse checks the fields of Response for transports.
-func TestResponse(t *testing.T) {
+// TestResponse_tellsTransportsHowARequestEnded checks the fields of Response for transports.
+func TestResponse_tellsTransportsHowARequestEnded(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})
 	defer c.Close()
@@ -88,7 +88,7 @@ func TestResponse(t *testing.T) {
 }
 
 // A guest's -32601 does not mean an unknown method, so HTTP must not show it as 404.
-func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
+func TestResponse_isNotRefusedForAGuestError(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})
 	defer c.Close()
@@ -99,7 +99,7 @@ func TestResponse_GuestErrorIsNotRefused(t *testing.T) {
 }
 
 // A guest's JSON-RPC error is cleaned and limited like an answer, including one for missing capabilities.
-func TestResponse_GuestErrorIsPlain(t *testing.T) {
+func TestResponse_cleansGuestErrors(t *testing.T) {
 	const hidden = "\x1b[2J\u202e\u200b\U000e0041"
 	long := strings.Repeat("long ", 100_000)
 	var fail *runtime.GuestError
@@ -144,7 +144,7 @@ func TestResponse_GuestErrorIsPlain(t *testing.T) {
 }
 
 // A call not started for lack of capacity fails with a retry delay, for tools and all other methods.
-func TestResponse_Busy(t *testing.T) {
+func TestResponse_hasARetryDelayIfBusy(t *testing.T) {
 	busy := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "too many calls", Err: &runtime.BusyError{After: 2500 * time.Millisecond}}
 	}
@@ -164,7 +164,7 @@ func TestResponse_Busy(t *testing.T) {
 	}
 }
 
-func TestConn_MaxInFlight(t *testing.T) {
+func TestConn_limitsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var running atomic.Int32
@@ -198,7 +198,7 @@ func TestConn_MaxInFlight(t *testing.T) {
 }
 
 // After Close no request runs, and none is started.
-func TestConn_Close(t *testing.T) {
+func TestConn_closeEndsItsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		s := NewServer(blockingCatalog(t, nil, &running), nil)
@@ -222,7 +222,7 @@ func TestConn_Close(t *testing.T) {
 	})
 }
 
-func TestServer_Close(t *testing.T) {
+func TestServer_closeWaitsForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var running atomic.Int32
@@ -248,7 +248,7 @@ func TestServer_Close(t *testing.T) {
 	})
 }
 
-func TestServer_CloseInTime(t *testing.T) {
+func TestServer_closeCancelsCallsAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		s := NewServer(blockingCatalog(t, nil, &running), nil)
@@ -267,7 +267,7 @@ func TestServer_CloseInTime(t *testing.T) {
 }
 
 // The deadline of the transport's context is a failure; its cancellation counts as the client's.
-func TestHandle_Context(t *testing.T) {
+func TestHandle_tellsDeadlineFromCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		s := NewServer(blockingCatalog(t, nil, &running), nil)
@@ -288,7 +288,7 @@ func TestHandle_Context(t *testing.T) {
 }
 
 // With many concurrent clients, ids and cancellations, every call ends and none is answered twice.
-func TestConn_Hammer(t *testing.T) {
+func TestConn_answersEachConcurrentRequestOnce(t *testing.T) {
 	release := make(chan struct{})
 	close(release)
 	var running atomic.Int32
@@ -326,7 +326,7 @@ func TestConn_Hammer(t *testing.T) {
 }
 
 // Options.Met receives the client name in both eras, once per connection and name.
-func TestOptions_met(t *testing.T) {
+func TestOptions_metReceivesEachClientNameOnce(t *testing.T) {
 	var names []string
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), &Options{Met: func(name string) { names = append(names, name) }})
 	c := s.Connect(ConnOptions{})

@@ -10,7 +10,7 @@ import (
 )
 
 // Capabilities depend on the client's version and on the server's entries.
-func TestServer(t *testing.T) {
+func TestGreeter_capabilitiesDependOnVersionAndEntries(t *testing.T) {
 	s := greeter{Form: envelope.NewForm(serverInfo("n", "1")), TTL: time.Second}
 	tasks := json.RawMessage(`{"cancel":{}}`)
 	for _, test := range []struct {
@@ -35,7 +35,7 @@ func TestServer(t *testing.T) {
 			t.Fatalf("%s: %v", test.answer, err)
 		}
 		if got := string(jsonraw.Get(test.answer, test.path...)); got != test.want {
-			t.Errorf("%s of %s: %s", test.path, test.answer, got)
+			t.Errorf("%s of %s: got %s, want %s", test.path, test.answer, got, test.want)
 		}
 	}
 }

@@ -37,9 +37,9 @@ func readFolding(params []byte) (g foldingGuest, err error) {
 	return g, err
 }
 
-// TestRequest_oneKeyIsOneKey adds members that resemble those of a method. A plugin that folds the case of keys, or
-// ends them at a NUL, must read the values checked by the host, or the request must be refused.
-func TestRequest_oneKeyIsOneKey(t *testing.T) {
+// TestRequest_refusesKeysThatParsersConfuse adds members that resemble those of a method. A plugin that folds the case
+// of keys, or ends them at a NUL, must read the values checked by the host, or the request must be refused.
+func TestRequest_refusesKeysThatParsersConfuse(t *testing.T) {
 	var told json.RawMessage
 	catalog := newCatalog(t, func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		told = append(json.RawMessage(nil), params...)
@@ -131,8 +131,8 @@ func respelt(random *rand.Rand, key string) string {
 	}, key[:len(key)-1]) + strings.ToUpper(key[len(key)-1:])
 }
 
-// TestRequest_oneKeyIsOneKey_says checks that the error names the member.
-func TestRequest_oneKeyIsOneKey_says(t *testing.T) {
+// TestRequest_namesTheConfusableKey checks that the error names the member.
+func TestRequest_namesTheConfusableKey(t *testing.T) {
 	s := NewServer(newCatalog(t, (&player{t: t}).obey), nil)
 	c := s.Connect(ConnOptions{})
 	defer c.Close()

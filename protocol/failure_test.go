@@ -12,7 +12,7 @@ import (
 )
 
 // Operator details are only in the log, with the call id that the client got.
-func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
+func TestFail_keepsOperatorDetailsInTheLog(t *testing.T) {
 	for name, test := range map[string]struct{ fail, secret string }{
 		"stack of a guest": {`{"kind":"trap","message":"trapped"}`, "secret stack"},
 		"error of ours":    {`{"kind":"bug"}`, "secret detail"},
@@ -39,7 +39,7 @@ func TestFailed_LogsWhatClientsMustNotSee(t *testing.T) {
 }
 
 // An unexpected error is internal and reveals no details.
-func TestFailed_Unknown(t *testing.T) {
+func TestFail_hidesUnexpectedErrors(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	r := newRequest(s.Connect(ConnOptions{}), envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}, nil)
 	body, e := r.fail(errors.New("secret"))

@@ -27,7 +27,7 @@ func (c *lateCatalog) Ready(ctx context.Context) error {
 }
 
 // A client with a cached list calls a tool while its plugin is still loading.
-func TestFind_waitsForPluginsThatAreLoading(t *testing.T) {
+func TestFind_waitsForLoadingPlugins(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration
 		ok   bool

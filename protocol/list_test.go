@@ -12,7 +12,7 @@ import (
 )
 
 // The pages together have each entry once, in order, for every page size.
-func TestList_Pages(t *testing.T) {
+func TestList_pagesHoldEachEntryOnce(t *testing.T) {
 	catalog := newCatalog(t, nil)
 	var names []string
 	for i := range 23 {
@@ -49,7 +49,7 @@ func TestList_Pages(t *testing.T) {
 }
 
 // A list costs only the request and one allocation for the response.
-func TestList_Allocations(t *testing.T) {
+func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	c := s.Connect(ConnOptions{})
 	defer c.Close()
@@ -68,7 +68,7 @@ func TestList_Allocations(t *testing.T) {
 	}
 }
 
-func TestServer_PreparesOncePerSnapshot(t *testing.T) {
+func TestServer_preparesListsOncePerSnapshot(t *testing.T) {
 	catalog := newCatalog(t, nil)
 	s := NewServer(catalog, nil)
 	first := s.current()
@@ -82,11 +82,11 @@ func TestServer_PreparesOncePerSnapshot(t *testing.T) {
 	}
 }
 
-func TestServer_HeaderParams(t *testing.T) {
+func TestServer_headerParamsAreThoseOfTheTool(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	got := fmt.Sprint(s.HeaderParams("t-region"))
 	if want := "[{Region [region] string} {Zone [where zone] integer}]"; got != want {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if s.HeaderParams("t-any") != nil || s.HeaderParams("nothing") != nil {
 		t.Error("a tool without marks has header params")
@@ -94,7 +94,7 @@ func TestServer_HeaderParams(t *testing.T) {
 }
 
 // Definitions reach both eras unchanged, except for reserved keys.
-func TestDefinitions_Survive(t *testing.T) {
+func TestList_keepsDefinitions(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
 	v := s.current()
 	for _, modern := range []bool{true, false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
-// modelChild is the environment variable with the parameters of the process killed by TestModel_killed: folder,
+// modelChild is the environment variable with the parameters of the process killed by TestModel_survivesKilledProcesses: folder,
 // address and keys of the world, the seed and the step.
 const modelChild = "SALLYPORT_MODEL_CHILD"
 
@@ -59,9 +59,9 @@ type complaints struct{ testing.TB }
 func (complaints) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (complaints) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
 
-// TestModel_killed runs schedules in a separate process that is really killed. The client continues with a host
-// started afterwards, and with one that kept running.
-func TestModel_killed(t *testing.T) {
+// TestModel_survivesKilledProcesses runs schedules in a separate process that is really killed. The client continues
+// with a host started afterwards, and with one that kept running.
+func TestModel_survivesKilledProcesses(t *testing.T) {
 	w := newWorld(t)
 	var total tally
 	for n := range *modelRuns / 25 {

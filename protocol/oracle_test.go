@@ -120,8 +120,8 @@ func within[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// TestOfficialClient uses the official SDK's client in every version it supports.
-func TestOfficialClient(t *testing.T) {
+// TestServer_servesTheOfficialClient uses the official SDK's client in every version it supports.
+func TestServer_servesTheOfficialClient(t *testing.T) {
 	for _, version := range envelope.Versions() {
 		t.Run(version, func(t *testing.T) {
 			session, p, h := sdkClient(t, version)

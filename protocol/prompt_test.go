@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCheckPromptArguments(t *testing.T) {
+func TestCheckPromptArguments_requiresDeclaredStrings(t *testing.T) {
 	const definition = `{"name":"p","arguments":[{"name":"a","required":true},{"name":"b"},{"name":"c","required":false}]}`
 	for args, want := range map[string]string{
 		`{"a":"1"}`:                 "",
@@ -24,7 +24,7 @@ func TestCheckPromptArguments(t *testing.T) {
 			got = strings.TrimSuffix(err.Error(), " (-32602)")
 		}
 		if got != want {
-			t.Errorf("%s: %q", args, got)
+			t.Errorf("%s: got %q, want %q", args, got, want)
 		}
 	}
 	if err := checkPromptArguments(json.RawMessage(`{"name":"p"}`), nil); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // The number of rounds per call is limited, even for a client that always answers.
-func TestRounds_bounded(t *testing.T) {
+func TestAsk_limitsRounds(t *testing.T) {
 	const question = `[{"Method":"roots/list","Key":"r"}]`
 	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t-any",%s"_meta":{$CAPS%s}}}` + "\n"
 	script := "@grant roots\n"
@@ -30,7 +30,7 @@ func TestRounds_bounded(t *testing.T) {
 }
 
 // A state with an unreadable journal, such as one of another version, is refused, and the next request is served.
-func TestResume_unreadableJournal(t *testing.T) {
+func TestResume_refusesUnreadableJournal(t *testing.T) {
 	p := &player{t: t}
 	s := NewServer(newCatalog(t, p.obey), &Options{})
 	defer s.Close(t.Context())

@@ -9,7 +9,7 @@ import (
 )
 
 // A new session is always fresh: for methods that cannot ask, requestState does not refer to an existing one.
-func TestFindSession_isItsOwn(t *testing.T) {
+func TestFindSession_beginsAFreshSession(t *testing.T) {
 	server := &Server{}
 	meta := envelope.ReadMeta(json.RawMessage(`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","dev.sallyport/session":"new"}`))
 	server.sessions = envelope.NewSessions(time.Now)

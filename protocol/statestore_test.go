@@ -53,7 +53,7 @@ var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", continu
 
 // Without a store, a call with too much journal data cannot ask, and continues. With one it waits, and the client's
 // state stays small.
-func TestState_large(t *testing.T) {
+func TestState_isStoredIfTooLargeForTheClient(t *testing.T) {
 	alone := replica(t, sealed.Random(), nil)
 	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call's journal is too large for a question") {
 		t.Errorf("without a store: %.300s", got)
@@ -75,7 +75,7 @@ func TestState_large(t *testing.T) {
 }
 
 // A state is used only once among several processes.
-func TestState_onceInAStore(t *testing.T) {
+func TestState_isUsedOnceAmongProcesses(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	keys := sealed.Random()

@@ -15,7 +15,7 @@ import (
 )
 
 // Abandoned questions of a task are removed from the desk in all cases, and the client is notified.
-func TestAskForTask_leavesNothing(t *testing.T) {
+func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	h := newTaskHost(t, sealed.Random(), kept, time.Now)

@@ -94,7 +94,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 const asksRoots = `,"ask":[[{"Method":"roots/list","Key":"r"}]]`
 
 // A task waits for days in a file without a running process, and another process continues it.
-func TestTask_waitsForDays(t *testing.T) {
+func TestTask_waitsForDaysWithoutAProcess(t *testing.T) {
 	dir, keys := t.TempDir(), sealed.Random()
 	now := time.Now()
 	clock := func() time.Time { return now }
@@ -139,7 +139,7 @@ func TestTask_waitsForDays(t *testing.T) {
 }
 
 // With other keys a waiting task is unchanged, and a client that answers it gets an error.
-func TestTask_otherKeys(t *testing.T) {
+func TestTask_isRefusedWithOtherKeys(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	h := newTaskHost(t, sealed.Random(), kept, time.Now)
@@ -158,7 +158,7 @@ func TestTask_otherKeys(t *testing.T) {
 }
 
 // A task that cannot be stored is not started, and the caller gets an error.
-func TestTask_storeFails(t *testing.T) {
+func TestTask_doesNotStartUnlessStored(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "state.db"), []byte(strings.Repeat("this is no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestTask_storeFails(t *testing.T) {
 
 // If a host ends during the commit of a task's files, the task is not replayed, as the outcome of the commit is
 // unknown.
-func TestTask_goneWhileItLands(t *testing.T) {
+func TestTask_isNotReplayedAfterAnInterruptedCommit(t *testing.T) {
 	dir, keys := t.TempDir(), sealed.Random()
 	first := store.New(store.Options{Dir: dir})
 	book := task.NewBook(first, time.Now, 0)

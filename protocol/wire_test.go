@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the server's side of testdata anew")
 
-// TestWire plays each file of testdata: it sends the client section line by line, and the output must equal the
+// TestWire_matchesScripts plays each file of testdata: it sends the client section line by line, and the output must equal the
 // server section.
 //
 // A line of the client is a message, with $M for the members of a modern _meta, or a directive:
@@ -38,7 +38,7 @@ var update = flag.Bool("update", false, "write the server's side of testdata ane
 // letter.
 //
 // Each line is processed until all goroutines are blocked, before the next one is sent.
-func TestWire(t *testing.T) {
+func TestWire_matchesScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no wire tests: %v", err)

@@ -62,7 +62,7 @@ func wait(t *testing.T, c *ParkedCall) []inputrequest.Question {
 }
 
 // A call continues with each request that has answers, and sends messages to the newest.
-func TestCall(t *testing.T) {
+func TestParkedCall_continuesWithEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lot := NewParkedCalls(time.Hour)
 		defer lot.Close()
@@ -81,13 +81,13 @@ func TestCall(t *testing.T) {
 			t.Errorf("%s, %v, %v", o.Append(nil), asked, err)
 		}
 		if got := fmt.Sprint(first.heard, second.heard, third.heard); got != "[progress 0] [progress 1] [receipt]" {
-			t.Error(got)
+			t.Errorf("got %v, want %v", got, "[progress 0] [progress 1] [receipt]")
 		}
 	})
 }
 
 // A call ends if its client does not return, its lot is closed, or its request is cancelled.
-func TestCall_ends(t *testing.T) {
+func TestParkedCall_endsIfAbandoned(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, l *ParkedCalls, c *ParkedCall){
 		"nobody answers": func(*testing.T, *ParkedCalls, *ParkedCall) { time.Sleep(parkTime + time.Second) },
 		"the lot closes": func(_ *testing.T, l *ParkedCalls, _ *ParkedCall) { l.Close() },
@@ -116,7 +116,7 @@ func TestCall_ends(t *testing.T) {
 }
 
 // The number of suspended calls is limited, and a further one gets an error.
-func TestLot_bound(t *testing.T) {
+func TestParkedCalls_areLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lot := NewParkedCalls(time.Hour)
 		defer lot.Close()

@@ -30,7 +30,7 @@ func waiting(journal string) *State {
 }
 
 // A state survives encoding with any journal.
-func TestState_Encode(t *testing.T) {
+func TestState_survivesEncoding(t *testing.T) {
 	if err := quick.Check(func(journal []byte, call string, round int) bool {
 		s := waiting("")
 		s.Journal, s.Call, s.Round = append([]byte{}, journal...), strings.ToValidUTF8(call, ""), round
@@ -51,7 +51,7 @@ func TestState_Encode(t *testing.T) {
 }
 
 // A state opens only for its request, in any JSON formatting.
-func TestKeeper_Open(t *testing.T) {
+func TestKeeper_opensStatesOnlyForTheirRequest(t *testing.T) {
 	keys := sealed.Random()
 	k := keeper(keys, nil)
 	text, err := k.Seal(waiting("journal"), true)
@@ -90,7 +90,7 @@ func TestKeeper_Open(t *testing.T) {
 }
 
 // A state is used once. A released one may be used again, and later uses get the stored answer.
-func TestKeeper_Use(t *testing.T) {
+func TestKeeper_usesAStateOnce(t *testing.T) {
 	kept := storetest.Open(t, store.Options{Dir: t.TempDir()})
 	keys := sealed.Random()
 	k, elsewhere := keeper(keys, kept), keeper(keys, kept)
@@ -120,7 +120,7 @@ func TestKeeper_Use(t *testing.T) {
 }
 
 // One caller cannot exhaust the memory for used states of others, and with a store it does not fill up at all.
-func TestKeeper_Use_many(t *testing.T) {
+func TestKeeper_limitsUsedStatesPerCaller(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		s := spent{now: func() time.Time { return now }, stored: stored}
 		var failed error

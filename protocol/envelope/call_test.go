@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
-func TestIsModern(t *testing.T) {
+func TestIsModern_agreesWithParse(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`:  "modern 2026-07-28",
 		`{"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}}`: "modern 2026-07-28",
@@ -30,7 +30,7 @@ func TestIsModern(t *testing.T) {
 			got = "modern " + version
 		}
 		if got != want {
-			t.Errorf("%s: %q", params, got)
+			t.Errorf("%s: got %q, want %q", params, got, want)
 		}
 		if call.Modern != IsModern(&m) {
 			t.Errorf("%s: two readers disagree", params)
@@ -46,19 +46,19 @@ func TestReadMeta_takesFirstOfDuplicateKeys(t *testing.T) {
 	}
 }
 
-func TestNegotiate(t *testing.T) {
+func TestNegotiate_choosesSupportedVersion(t *testing.T) {
 	for requested, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2026-07-28": "2025-11-25", "2024-10-07": "2025-11-25", "": "2025-11-25",
 	} {
 		if got := Negotiate(requested); got != want {
-			t.Errorf("%q: %s", requested, got)
+			t.Errorf("%q: got %s, want %s", requested, got, want)
 		}
 	}
 }
 
 // The caller may modify the slice.
-func TestVersions(t *testing.T) {
+func TestVersions_returnsACopy(t *testing.T) {
 	first := Versions()
 	if !slices.IsSortedFunc(first, func(a, b string) int { return strings.Compare(b, a) }) || len(first) != 5 {
 		t.Errorf("%v", first)
@@ -69,12 +69,12 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestFreshFor(t *testing.T) {
+func TestFreshFor_acceptsOnlyShortWholeNumbers(t *testing.T) {
 	for ttl, want := range map[string]string{
 		"": "0", "0": "0", "5000": "5000", "-1": "0", "1.5": "0", "1e3": "0", `"5"`: "0", "null": "0", "9999999999": "0",
 	} {
 		if got := freshFor(json.RawMessage(ttl)); string(got) != want {
-			t.Errorf("%s: %s", ttl, got)
+			t.Errorf("%s: got %s, want %s", ttl, got, want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestBook(t *testing.T) {
+func TestSessions_expireAndAreLimited(t *testing.T) {
 	now := time.Now()
 	s := NewSessions(func() time.Time { return now })
 	first := s.Begin("ada")

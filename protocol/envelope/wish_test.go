@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
-func TestMeta_Wishes(t *testing.T) {
+func TestMeta_wishesAreValidated(t *testing.T) {
 	for meta, want := range map[string]string{
 		`null`: `{0 false }`,
 		`{}`:   `{0 false }`,
@@ -32,12 +32,12 @@ func TestMeta_Wishes(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want {
-			t.Errorf("%.80s: %s", meta, got)
+			t.Errorf("%.80s: got %s, want %s", meta, got, want)
 		}
 	}
 }
 
-func TestMeta_Timeout(t *testing.T) {
+func TestMeta_timeoutIsWholeMilliseconds(t *testing.T) {
 	for meta, want := range map[string]time.Duration{
 		`{}`:                              0,
 		`{"dev.sallyport/timeoutMs":50}`:  50 * time.Millisecond,
@@ -53,7 +53,7 @@ func TestMeta_Timeout(t *testing.T) {
 	}
 }
 
-func TestMeta_Trace(t *testing.T) {
+func TestMeta_traceIsReadFromMetaOnly(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for params, want := range map[string]trace.Context{
 		`{"arguments":{"traceparent":"x"},"_meta":{"traceparent":"` + parent + `","tracestate":"a=1"}}`: {Parent: parent, State: "a=1"},

@@ -43,7 +43,7 @@ func said(t *testing.T, k *Keeper, c Call, text string) string {
 }
 
 // All calls with the same key and arguments get the first answer.
-func TestKeeper_Do(t *testing.T) {
+func TestKeeper_repeatsTheFirstAnswer(t *testing.T) {
 	k := keeper(t)
 	for _, test := range []struct{ principal, arguments, text, want string }{
 		{"ada", `{"a":1}`, "one", `{"said":"one"}<nil>`},
@@ -52,13 +52,13 @@ func TestKeeper_Do(t *testing.T) {
 		{"eve", `{"a":2}`, "four", `{"said":"four"}<nil>`},
 	} {
 		if got := said(t, k, call(test.principal, test.arguments, ""), test.text); got != test.want {
-			t.Errorf("%s: %s", test.text, got)
+			t.Errorf("%s: got %s, want %s", test.text, got, test.want)
 		}
 	}
 }
 
 // A call that fails without intents frees its key, and only one call per key runs at a time.
-func TestKeeper_frees(t *testing.T) {
+func TestKeeper_freesKeysOfFailuresWithoutIntents(t *testing.T) {
 	k := keeper(t)
 	c := call("ada", `{}`, "")
 	for _, failed := range []func() (jsonraw.Object, error){
@@ -78,12 +78,12 @@ func TestKeeper_frees(t *testing.T) {
 		}
 	}
 	if got := said(t, k, c, "at last"); got != `{"said":"at last"}<nil>` {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, `{"said":"at last"}<nil>`)
 	}
 }
 
 // A key with intents is never freed, however its call ends, and a repetition gets an error with the intents.
-func TestKeeper_touched(t *testing.T) {
+func TestKeeper_keepsKeysWithIntents(t *testing.T) {
 	dir := t.TempDir()
 	until := time.Now().Add(time.Hour)
 	for name, test := range map[string]struct {
@@ -142,7 +142,7 @@ func TestKeeper_touched(t *testing.T) {
 }
 
 // A killed process frees only the keys of its calls without intents.
-func TestKeeper_killed(t *testing.T) {
+func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 	dir := t.TempDir()
 	for _, touched := range []bool{true, false} {
 		gone := store.New(store.Options{Dir: dir})
@@ -171,7 +171,7 @@ func TestKeeper_killed(t *testing.T) {
 }
 
 // Of concurrent task calls with one key, only one opens a task.
-func TestKeeper_Reserve(t *testing.T) {
+func TestReserve_opensOneTaskPerKey(t *testing.T) {
 	k := keeper(t)
 	var known sync.Map
 	var names [16]string
@@ -198,7 +198,7 @@ func TestKeeper_Reserve(t *testing.T) {
 }
 
 // A task holds its key until its end, and its later runs share it.
-func TestKeeper_tasks(t *testing.T) {
+func TestKeeper_holdsTheKeyOfATaskUntilItsEnd(t *testing.T) {
 	k := keeper(t, "gone")
 	suspend := func() (jsonraw.Object, error) { return nil, hostfuncs.ErrSuspended }
 	for _, task := range []string{"gone", "goes-on", "goes-on"} {
@@ -221,13 +221,13 @@ func TestKeeper_tasks(t *testing.T) {
 	}
 	for range 2 { // the second is a run of a task that was killed after its answer
 		if got := said(t, k, call("ada", `{}`, "goes-on"), "done"); got != `{"said":"done"}<nil>` {
-			t.Error(got)
+			t.Errorf("got %v, want %v", got, `{"said":"done"}<nil>`)
 		}
 	}
 }
 
 // Of many concurrent calls only one runs.
-func TestKeeper_hammer(t *testing.T) {
+func TestKeeper_runsOneOfConcurrentCalls(t *testing.T) {
 	k := keeper(t)
 	var runs atomic.Int32
 	var work sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 )
 
 // Questions that need an undeclared capability are refused with the name of the capability.
-func TestAbilities(t *testing.T) {
+func TestAbilities_refuseUndeclaredQuestions(t *testing.T) {
 	url := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"url"}`)}
 	form := runtime.Question{Method: "elicitation/create", Params: json.RawMessage(`{"mode":"form"}`)}
 	model := runtime.Question{Method: "sampling/createMessage"}
@@ -46,7 +46,7 @@ func TestAbilities(t *testing.T) {
 }
 
 // Each question of a call has a unique key, the plugin's if valid, and the number of rounds is limited.
-func TestRounds(t *testing.T) {
+func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 	client := Declared(json.RawMessage(`{"roots":{}}`))
 	r := Rounds{Given: jsonraw.Object{{Key: "k", Value: json.RawMessage(`{}`)}}}
 	round := []runtime.Question{{Method: "roots/list", Key: "new"}, {Method: "roots/list", Key: "old"}, {Method: "roots/list", Key: "new"},
@@ -90,7 +90,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-func TestResponses(t *testing.T) {
+func TestResponses_mustBeObjects(t *testing.T) {
 	for text, want := range map[string]bool{``: true, `null`: true, `{}`: true, `{"a":{}}`: true, `[]`: false, `{"a":1}`: false, `{"a":{},"a":{}}`: false} {
 		if _, err := Responses(json.RawMessage(text)); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // Each request gets its own answer in any order, and client errors are mapped for the plugin.
-func TestDesk(t *testing.T) {
+func TestDesk_matchesAnswersToRequests(t *testing.T) {
 	var d Desk
 	var said []string
 	tell := func(messages ...[]byte) {
@@ -48,7 +48,7 @@ func TestDesk(t *testing.T) {
 }
 
 // A client that does not answer in time gets a cancellation, and the number of unanswered requests is limited.
-func TestDesk_bounds(t *testing.T) {
+func TestDesk_limitsTimeAndNumber(t *testing.T) {
 	var d Desk
 	var last string
 	tell := func(messages ...[]byte) { last = string(messages[len(messages)-1]) }

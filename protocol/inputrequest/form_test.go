@@ -9,7 +9,7 @@ import (
 )
 
 // A session before 2025-11-25 gets a form of its version, and its answer is converted back.
-func TestFit_forms(t *testing.T) {
+func TestFit_convertsFormsForOlderSessions(t *testing.T) {
 	const asked = `{"message":"m","mode":"form","requestedSchema":{"type":"object","properties":{` +
 		`"a":{"type":"array","title":"A","items":{"anyOf":[{"const":"x","title":"The x"},{"const":"y","title":"The y"}]},"default":["x","y"]},` +
 		`"b":{"type":"array","items":{"type":"string","enum":["p","q"]},"description":"Which?"},` +

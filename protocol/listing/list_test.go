@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPageEnds(t *testing.T) {
+func TestPageEnds_limitsEntriesAndBytes(t *testing.T) {
 	item := func(size int) json.RawMessage { return make(json.RawMessage, size) }
 	for _, test := range []struct {
 		name  string
@@ -26,13 +26,13 @@ func TestPageEnds(t *testing.T) {
 			items = append(items, item(size))
 		}
 		if got := pageEnds(items, test.most); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v", test.name, got)
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}
 }
 
 // Servers with the same catalog accept each other's cursors; a change invalidates them.
-func TestList_Cursors(t *testing.T) {
+func TestList_cursorsBelongToTheCatalog(t *testing.T) {
 	items := []json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":2}`)}
 	names := cursors("tools", items, 2)
 	if again := cursors("tools", items, 2); string(again[1]) != string(names[1]) {
@@ -51,7 +51,7 @@ func TestList_Cursors(t *testing.T) {
 	}
 }
 
-func TestAnyObject(t *testing.T) {
+func TestAnyObject_acceptsOnlyUnconstrainedSchemas(t *testing.T) {
 	for schema, want := range map[string]bool{
 		`{"type":"object"}`: true,
 		`{"$schema":"x","type":"object","properties":{},"additionalProperties":true,"title":"t"}`: true,
@@ -66,7 +66,7 @@ func TestAnyObject(t *testing.T) {
 		``:                                               false,
 	} {
 		if got := anyObject(json.RawMessage(schema)); got != want {
-			t.Errorf("%s: %v", schema, got)
+			t.Errorf("%s: got %v, want %v", schema, got, want)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-func TestParseLevel(t *testing.T) {
+func TestParseLevel_ordersAllLevels(t *testing.T) {
 	last := Unset
 	for _, name := range []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"} {
 		l := parseLevel(jsonraw.AppendString(nil, name))

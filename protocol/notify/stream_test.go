@@ -20,7 +20,7 @@ func progress(r *Stream, n int) {
 }
 
 // Unlimited progress reports do not block, and the last value arrives.
-func TestProgress_Rate(t *testing.T) {
+func TestProgress_keepsTheLastValueOverTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		r := listener(&got)
@@ -44,7 +44,7 @@ func TestProgress_Rate(t *testing.T) {
 	})
 }
 
-func TestMessage_Rate(t *testing.T) {
+func TestMessage_isDroppedOverTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		r := listener(&got)
@@ -58,7 +58,7 @@ func TestMessage_Rate(t *testing.T) {
 }
 
 // Nothing is sent after the result or after a cancellation.
-func TestStream_Ends(t *testing.T) {
+func TestStream_sendsNothingAfterItsEnd(t *testing.T) {
 	var got []string
 	r := listener(&got)
 	r.Finish()
@@ -75,7 +75,7 @@ func TestStream_Ends(t *testing.T) {
 }
 
 // Plugin messages may have any content.
-func TestStream_Hostile(t *testing.T) {
+func TestStream_acceptsAnyPluginMessage(t *testing.T) {
 	var got []string
 	r := listener(&got)
 	for _, params := range []string{

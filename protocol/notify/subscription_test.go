@@ -37,7 +37,7 @@ func methods(news [][]byte) string {
 	return strings.Join(all, " ")
 }
 
-func TestRead(t *testing.T) {
+func TestReadTopics_validates(t *testing.T) {
 	many := strings.Repeat(`"a:b",`, MaxTopics) + `"a:b"`
 	for asked, want := range map[string]string{
 		`{}`: `{}`,
@@ -51,13 +51,13 @@ func TestRead(t *testing.T) {
 		``:   "params.notifications must be an object (-32602)",
 	} {
 		if _, got := read(t, asked); got != want {
-			t.Errorf("%.80s: %s", asked, got)
+			t.Errorf("%.80s: got %s, want %s", asked, got, want)
 		}
 	}
 }
 
 // Each subscription gets its topics; changes are collected until fetched, each once.
-func TestSet_Tell(t *testing.T) {
+func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 	var s Subscriptions
 	wants, _ := read(t, `{"toolsListChanged":true,"resourceSubscriptions":["a:1","b:1"]}`)
 	one, err := s.Open(wants)
@@ -95,7 +95,7 @@ func TestSet_Tell(t *testing.T) {
 }
 
 // A slow listener gets the latest state of each task, within a limited number of notifications.
-func TestSubscription_TellTask(t *testing.T) {
+func TestSubscription_keepsTheLatestStateOfATask(t *testing.T) {
 	one := newSubscription(Topics{})
 	for i := range 3 * maxTaskNews {
 		one.TellTask(task.Task{Call: task.Call{ID: fmt.Sprint(i % 2)}, Status: task.Working, Round: i})
@@ -105,7 +105,7 @@ func TestSubscription_TellTask(t *testing.T) {
 	}
 }
 
-func TestSet_bounds(t *testing.T) {
+func TestSubscriptions_areLimited(t *testing.T) {
 	var s Subscriptions
 	for range maxListens {
 		if _, err := s.Open(Topics{}); err != nil {
@@ -130,7 +130,7 @@ func TestSet_bounds(t *testing.T) {
 }
 
 // End reaches all open subscriptions while changes are reported, and none is opened afterwards.
-func TestSet_End(t *testing.T) {
+func TestSubscriptions_endReachesAll(t *testing.T) {
 	var s Subscriptions
 	var work sync.WaitGroup
 	for range maxListens {

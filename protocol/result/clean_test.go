@@ -78,9 +78,9 @@ func TestRead_cleansByPlace(t *testing.T) {
 	}
 }
 
-// TestTool_membersOfOthers checks that a plugin cannot write members that mark other kinds of results, nor case
-// variants of members.
-func TestTool_membersOfOthers(t *testing.T) {
+// TestTool_dropsMembersOfOtherResults checks that a plugin cannot write members that mark other kinds of results, nor
+// case variants of members.
+func TestTool_dropsMembersOfOtherResults(t *testing.T) {
 	written := `{"content":[],"inputRequests":{"a":{}},"requestState":"s","task":{"taskId":"t"},"taskId":"t","Status":"working","statusMessage":"m","nextCursor":"c",` +
 		`"createdAt":"x","pollInterval":1,"ttl":5,"Content":[{"type":"text","text":"other"}],"structuredcontent":{},"i\u017fError":true,"x":{"task":1},"ta` + unseen + `sk":{}}`
 	o, _, err := Tool(json.RawMessage(written), promiseless{})
@@ -98,8 +98,8 @@ func TestTool_membersOfOthers(t *testing.T) {
 	}
 }
 
-// TestIsBase64 compares with encoding/base64 on generated texts.
-func TestIsBase64(t *testing.T) {
+// TestIsBase64_agreesWithTheDecoder compares with encoding/base64 on generated texts.
+func TestIsBase64_agreesWithTheDecoder(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	valid := 0
 	for range 200_000 {

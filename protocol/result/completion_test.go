@@ -9,7 +9,7 @@ import (
 )
 
 // Up to a hundred values pass unchanged; more are cut to a hundred and marked.
-func TestCompletion(t *testing.T) {
+func TestCompletion_cutsAtAHundredValues(t *testing.T) {
 	values := func(n int) string {
 		return `["v"` + strings.Repeat(`,"v"`, n-1) + `]`
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // A cut answer has a prefix of its texts in whole characters, within the limit.
-func TestCut(t *testing.T) {
+func TestCut_keepsWholeCharactersWithinTheLimit(t *testing.T) {
 	text := strings.Repeat("é\\n", 100) + "\\u0001" + strings.Repeat("x", 900)
 	for limit := 256; limit < 1500; limit += 37 {
 		o, err := jsonraw.ParseObject([]byte(`{"content":[{"type":"text","text":"first"},{"type":"text","text":"` + text + `"}]}`))

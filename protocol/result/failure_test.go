@@ -10,19 +10,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestGuestCode(t *testing.T) {
+func TestGuestCode_avoidsReservedCodes(t *testing.T) {
 	for code, want := range map[int]int{
 		0: 0, 7: 7, -31999: -31999, -32769: -32769, -32602: -32602, -32603: -32603,
 		-32700: -32603, -32600: -32603, -32601: -32603,
 		-32000: -32603, -32002: -32603, -32020: -32603, -32021: -32603, -32042: -32603, -32099: -32603, -32768: -32603,
 	} {
 		if got := GuestCode(code); got != want {
-			t.Errorf("%d: %d", code, got)
+			t.Errorf("%d: got %d, want %d", code, got, want)
 		}
 	}
 }
 
-func TestHints_threeLines(t *testing.T) {
+func TestHints_blockHasThreeLines(t *testing.T) {
 	var h Hints
 	for _, m := range []string{"one\nline", "two\nlines", "two\nlines", "three\n\n\nlines"} {
 		h.Denied(&runtime.AskError{Message: m, Hint: "net: a\nb\nc"})
@@ -33,7 +33,7 @@ func TestHints_threeLines(t *testing.T) {
 	}
 	want := []string{"refused: one", "to allow it: net: a", "and 2 more refused in this call: sallyport learn PLUGIN lists the lines that it needs"}
 	if got := strings.Split(block.Text, "\n"); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
 		t.Errorf("a sentence is said twice: %s", got)
@@ -41,11 +41,11 @@ func TestHints_threeLines(t *testing.T) {
 }
 
 // The hint for a form says how to answer it, not how to allow it.
-func TestHints_form(t *testing.T) {
+func TestHints_explainHowToAnswerAForm(t *testing.T) {
 	var h Hints
 	h.Denied(&runtime.AskError{Message: "one", Hint: "sallyport answer X"})
 	if got, want := h.Behind("no"), "no; to answer it, with its fields as FIELD=VALUE behind: sallyport answer X"; got != want {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := string(h.Block("")); strings.Contains(got, "to allow it") || !strings.Contains(got, "FIELD=VALUE behind: sallyport answer X") {
 		t.Error(got)
@@ -54,7 +54,7 @@ func TestHints_form(t *testing.T) {
 
 // After a timeout the guest's stack is only its current position, logged at debug level. After a trap it is the
 // point of failure.
-func TestLog_stack(t *testing.T) {
+func TestLog_levelOfAStackDependsOnTheFailure(t *testing.T) {
 	for _, test := range []struct {
 		kind  runtime.Kind
 		level slog.Level

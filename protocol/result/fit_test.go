@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
 
-func TestFit(t *testing.T) {
+func TestFit_replacesUnknownBlocks(t *testing.T) {
 	const link = `{"type":"resource_link","uri":"a:b","name":"n","title":"N","description":"d","icons":[],"annotations":{"priority":1}}`
 	const sound = `{"type":"audio","data":"AA==","mimeType":"audio/wav","_meta":{"k":1}}`
 	const asText = `{"type":"text","text":"N: a:b (d)","annotations":{"priority":1}}`
@@ -32,9 +32,9 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFit_everyRevision checks that generated answers, including cut ones with links, contain only block types of
-// each revision.
-func TestFit_everyRevision(t *testing.T) {
+// TestFit_leavesOnlyBlocksOfTheRevision checks that generated answers, including cut ones with links, contain only
+// block types of each revision.
+func TestFit_leavesOnlyBlocksOfTheRevision(t *testing.T) {
 	blocks := []string{`{"type":"text","text":"t"}`, `{"type":"image","data":"AA==","mimeType":"i/p"}`, `{"type":"audio","data":"AA==","mimeType":"a/w"}`,
 		`{"type":"resource_link","uri":"a:b","name":"n"}`, `{"type":"resource","resource":{"uri":"a:b","text":"t"}}`}
 	has := map[string][]string{

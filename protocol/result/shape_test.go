@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestCheckContent(t *testing.T) {
+func TestCheckContent_requiresTheMembersOfEachBlock(t *testing.T) {
 	for block, want := range map[string]string{
 		`{"type":"text","text":""}`:                                         "",
 		`{"type":"text","text":null}`:                                       ".text must be a string",
@@ -48,12 +48,12 @@ func TestCheckContent(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want {
-			t.Errorf("%s: %q", block, got)
+			t.Errorf("%s: got %q, want %q", block, got, want)
 		}
 	}
 }
 
-func TestCheckMessage(t *testing.T) {
+func TestCheckMessage_requiresRoleAndContent(t *testing.T) {
 	for message, want := range map[string]string{
 		`{"role":"user","content":{"type":"text","text":"a"}}`:      "",
 		`{"role":"assistant","content":{"type":"text","text":"a"}}`: "",
@@ -67,13 +67,13 @@ func TestCheckMessage(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want {
-			t.Errorf("%s: %q", message, got)
+			t.Errorf("%s: got %q, want %q", message, got, want)
 		}
 	}
 }
 
 // Shape errors contain the position of the problem.
-func TestEachObject(t *testing.T) {
+func TestEachObject_namesThePosition(t *testing.T) {
 	for content, want := range map[string]string{
 		`[]`:                             "",
 		`{}`:                             "content must be an array",
@@ -88,12 +88,12 @@ func TestEachObject(t *testing.T) {
 			want = "<nil>"
 		}
 		if got != want {
-			t.Errorf("%s: %s", content, got)
+			t.Errorf("%s: got %s, want %s", content, got, want)
 		}
 	}
 }
 
-func TestParse_tooLarge(t *testing.T) {
+func TestParse_refusesTooManyBytes(t *testing.T) {
 	_, err := parse(make([]byte, MaxResult+1))
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindLimit {

@@ -11,7 +11,7 @@ import (
 )
 
 // The pages together give the full answer without split characters, only to its principal.
-func TestShelf(t *testing.T) {
+func TestShelf_pagesTheWholeAnswerToItsPrincipal(t *testing.T) {
 	s := Shelf{Store: storetest.Open(t, store.Options{Dir: t.TempDir()})}
 	long := strings.Repeat("é", pageBytes) // of two bytes each
 	o := jsonraw.Object{{Key: "content", Value: Content(Text("x"+long), Text("end"))}}
@@ -50,9 +50,9 @@ func TestShelf(t *testing.T) {
 }
 
 // Answers other than text are stored as JSON.
-func TestShelf_data(t *testing.T) {
+func TestShelf_storesDataAsJSON(t *testing.T) {
 	o := jsonraw.Object{{Key: "content", Value: json.RawMessage(`[]`)}, {Key: "structuredContent", Value: json.RawMessage(`{"a":1e400}`)}}
 	if got := string(whole(o)); got != `{"content":[],"structuredContent":{"a":1e400}}` {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, `{"content":[],"structuredContent":{"a":1e400}}`)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-func TestLastWords(t *testing.T) {
+func TestLastWords_readsTheEndOfStderr(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"nothing", "", ""},
 		{"lines", "a\nb\n", "a\nb"},

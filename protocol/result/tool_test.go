@@ -7,7 +7,7 @@ import (
 )
 
 // Structured content is converted for clients of each era.
-func TestReadable(t *testing.T) {
+func TestReadable_addsStructuredContentAsText(t *testing.T) {
 	for _, test := range []struct {
 		name, result, modern, legacy string
 	}{
@@ -36,7 +36,7 @@ func TestReadable(t *testing.T) {
 				want = test.modern
 			}
 			if got := string(o.Append(nil)); got != want {
-				t.Errorf("%s, modern %v: %s", test.name, modern, got)
+				t.Errorf("%s, modern %v: got %s, want %s", test.name, modern, got, want)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ var tools = []Tool{
 	{"files-read", "", "Reads a file. Not for a repository's history."},
 }
 
-func TestRank(t *testing.T) {
+func TestRank_ordersByRelevance(t *testing.T) {
 	for query, want := range map[string][]int{
 		"issue":                       {0, 1},
 		"list issues":                 {1, 0},
@@ -37,8 +37,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestWords_splitsNames(t *testing.T) {
 	if got := fmt.Sprint(words("createIssue, HTTP_get2 déjàVu")); got != "[create issue http get2 déjà vu]" {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, "[create issue http get2 déjà vu]")
 	}
 }

@@ -30,7 +30,7 @@ func status(t *testing.T, b *Book, who, id string) string {
 	return string(task.Status)
 }
 
-func TestBook(t *testing.T) {
+func TestBook_keepsTasksOfAPrincipal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		store   *store.Store
@@ -41,10 +41,10 @@ func TestBook(t *testing.T) {
 			b := NewBook(c.store, now.Now, 0)
 			x := begin(t, b, "ada", c.durable)
 			if got := status(t, b, "ada", x.ID); got != "working" {
-				t.Error(got)
+				t.Errorf("got %v, want %v", got, "working")
 			}
 			if got := status(t, b, "eve", x.ID); got != "unknown task" {
-				t.Error(got)
+				t.Errorf("got %v, want %v", got, "unknown task")
 			}
 			ask := func(x *Task) {
 				x.Status, x.State = Input, "S"
@@ -74,18 +74,18 @@ func TestBook(t *testing.T) {
 			}
 			now.Pass(x.TTL - time.Second)
 			if got := status(t, b, "ada", x.ID); got != "completed" {
-				t.Errorf("before its time: %s", got)
+				t.Errorf("before its time: got %s, want %s", got, "completed")
 			}
 			now.Pass(2 * time.Second)
 			if got := status(t, b, "ada", x.ID); got != "unknown task" {
-				t.Errorf("after its time: %s", got)
+				t.Errorf("after its time: got %s, want %s", got, "unknown task")
 			}
 		})
 	}
 }
 
 // Another process takes over a waiting task, and one that lost its process.
-func TestBook_OtherProcess(t *testing.T) {
+func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 	dir := t.TempDir()
 	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})
 	defer other.Close()
@@ -141,7 +141,7 @@ func TestBook_OtherProcess(t *testing.T) {
 }
 
 // A task that ends its process each time fails after maxTries.
-func TestBook_Tries(t *testing.T) {
+func TestBook_failsATaskAfterTooManyTries(t *testing.T) {
 	dir := t.TempDir()
 	s := store.New(store.Options{Dir: dir})
 	x := begin(t, NewBook(s, time.Now, 0), "ada", true)
@@ -166,7 +166,7 @@ func TestBook_Tries(t *testing.T) {
 	}
 }
 
-func TestBook_Bounds(t *testing.T) {
+func TestBook_limitsTasks(t *testing.T) {
 	b := NewBook(nil, time.Now, 0)
 	for range maxKept + 10 {
 		x := begin(t, b, "ada", false)
@@ -188,7 +188,7 @@ func TestBook_Bounds(t *testing.T) {
 }
 
 // Expired tasks, working or waiting, no longer count toward the limit.
-func TestBook_expiredSlots(t *testing.T) {
+func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	for name, s := range map[string]*store.Store{"in memory": nil, "in the store": kept} {
@@ -223,7 +223,7 @@ func TestBook_expiredSlots(t *testing.T) {
 }
 
 // Two processes change one task concurrently, and no change is lost.
-func TestBook_Hammer(t *testing.T) {
+func TestBook_losesNoConcurrentChange(t *testing.T) {
 	s := storetest.Open(t, store.Options{Dir: t.TempDir()})
 	first, second := NewBook(s, time.Now, 0), NewBook(s, time.Now, 0)
 	x := begin(t, first, "ada", true)
@@ -251,7 +251,7 @@ func TestBook_Hammer(t *testing.T) {
 func always(*Task) bool { return true }
 
 // If two processes find the same orphan, only one adopts it, even if it has finished the task when the other tries.
-func TestBook_Adopt_tooLate(t *testing.T) {
+func TestAdopt_isOfOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	open := func(reached func(string) error) *store.Store {
 		s := store.New(store.Options{Dir: dir, Reached: reached})

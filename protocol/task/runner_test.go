@@ -46,7 +46,7 @@ func find(t *testing.T, r *Runner, id string) Task {
 }
 
 // A task gets the outcome of its run.
-func TestRunner_outcomes(t *testing.T) {
+func TestRunner_storesTheOutcome(t *testing.T) {
 	for name, test := range map[string]struct {
 		outcome Outcome
 		kept    bool
@@ -77,7 +77,7 @@ func TestRunner_outcomes(t *testing.T) {
 }
 
 // A task that asks is run again after the last answer, not earlier.
-func TestRunner_Answer(t *testing.T) {
+func TestAnswer_resumesAfterTheLastAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		r, begun := beginTask(t, New{}, func(_ context.Context, x *Task) Outcome {
@@ -104,7 +104,7 @@ func TestRunner_Answer(t *testing.T) {
 }
 
 // A kept task waits for answers within its run, up to a deadline.
-func TestRunner_Ask(t *testing.T) {
+func TestAsk_waitsWithinTheRunUntilItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
 		var r *Runner
@@ -133,7 +133,7 @@ func TestRunner_Ask(t *testing.T) {
 }
 
 // The number of kept tasks is limited, and a finished one frees its slot.
-func TestRunner_kept(t *testing.T) {
+func TestRunner_limitsKeptTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, first := beginTask(t, New{Call: Call{Kept: true}}, func(ctx context.Context, _ *Task) Outcome {
 			<-ctx.Done()
@@ -163,7 +163,7 @@ func TestRunner_kept(t *testing.T) {
 }
 
 // The stored journal of a run is available to the next one, and lost with other keys.
-func TestRunner_Journal(t *testing.T) {
+func TestJournal_isAvailableToTheNextRun(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	keys, hold := sealed.Random(), make(chan struct{})
@@ -207,7 +207,7 @@ func TestRunner_Journal(t *testing.T) {
 
 // A task answered immediately after its questions runs again before the cleanup of its last run. The cleanup must
 // keep the new run's journal, or a request would be sent again after a crash.
-func TestRunner_JournalOfTheNextRun(t *testing.T) {
+func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 	dir, keys, begun := t.TempDir(), sealed.Random(), make(chan struct{})
 	journalOf := func(r *Runner, x *Task) *journal.Journal {
 		j := journal.New()

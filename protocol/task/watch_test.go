@@ -32,7 +32,7 @@ func change(t *testing.T, b *Book, id string, f func(*Task)) {
 
 func to(s Status) func(*Task) { return func(t *Task) { t.Status = s } }
 
-func TestWatch(t *testing.T) {
+func TestWatch_reportsEachStatusOnce(t *testing.T) {
 	for name, s := range map[string]*store.Store{"memory": nil, "store": storetest.Open(t, store.Options{Dir: t.TempDir()})} {
 		t.Run(name, func(t *testing.T) {
 			b := NewBook(s, time.Now, 0)
@@ -72,7 +72,7 @@ func TestWatch(t *testing.T) {
 }
 
 // Look reports changes by other processes once, and drops finished tasks.
-func TestLook(t *testing.T) {
+func TestLook_reportsChangesOfOtherProcesses(t *testing.T) {
 	now := storetest.NewClock(time.Now())
 	dir := t.TempDir()
 	open := func() *Book {

@@ -8,7 +8,7 @@ import (
 
 // Notifications accumulate; names that are not in the manifest show nothing, and a notification without names changes
 // nothing.
-func TestChoice_After(t *testing.T) {
+func TestChoice_accumulatesNotifications(t *testing.T) {
 	p := plugin(t, "p", `{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},
 {"name":"c","inputSchema":{"type":"object"},"hidden":true}],"prompts":[{"name":"ask"}]}`)
 	for _, step := range []struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // An entry claimed by two plugins is withheld from both, in any order, and reported.
-func TestDecision4_CollisionHoldsBoth(t *testing.T) {
+func TestJoin_withholdsEntriesOfTwoPlugins(t *testing.T) {
 	manifest := func(extra string) string {
 		return `{"tools":[{"name":"same","inputSchema":{"type":"object"}},{"name":"` + extra + `","inputSchema":{"type":"object"}}],
 "prompts":[{"name":"same"}],"resources":[{"uri":"test://a/x","name":"x"}],"resourceTemplates":[{"uriTemplate":"test://t/{` + extra + `}","name":"t"}]}`
@@ -48,7 +48,7 @@ func TestDecision4_CollisionHoldsBoth(t *testing.T) {
 	}
 }
 
-func TestDecision4_LongestLiteralPrefixWins(t *testing.T) {
+func TestResource_prefersTheLongestLiteralPrefix(t *testing.T) {
 	s, _ := joined(t,
 		plugin(t, "a", `{"resourceTemplates":[{"uriTemplate":"test://h/{+all}","name":"t"}]}`),
 		plugin(t, "b", `{"resourceTemplates":[{"uriTemplate":"test://h/deep/{x}","name":"t"},{"uriTemplate":"test://h/deep/{x}/y","name":"t"}]}`),
@@ -84,7 +84,7 @@ func TestDecision4_LongestLiteralPrefixWins(t *testing.T) {
 }
 
 // Other plugins cannot publish URIs within an approved skill, neither the exact URI of a file nor a longer prefix.
-func TestJoin_withinASkill(t *testing.T) {
+func TestJoin_protectsURIsOfASkill(t *testing.T) {
 	skill := plugin(t, "deploy", `{"resources":[{"uri":"skill://deploy/SKILL.md","name":"deploy"}],"resourceTemplates":[{"uriTemplate":"skill://deploy/{+path}","name":"deploy"}]}`)
 	skill.Skill = &Skill{Name: "deploy", URI: "skill://deploy/SKILL.md"}
 	evil := plugin(t, "evil", `{"resources":[{"uri":"skill://deploy/run.sh","name":"x"},{"uri":"skill://deploy/SKILL.md","name":"x"},{"uri":"skill://other/SKILL.md","name":"x"}],
@@ -111,7 +111,7 @@ func TestJoin_withinASkill(t *testing.T) {
 	}
 }
 
-func TestSnapshot_OrderIsFixed(t *testing.T) {
+func TestSnapshot_hasAFixedOrder(t *testing.T) {
 	var first []string
 	for _, order := range [][]string{{"c", "a", "b"}, {"b", "c", "a"}} {
 		var plugins []Plugin
@@ -130,7 +130,7 @@ func TestSnapshot_OrderIsFixed(t *testing.T) {
 }
 
 // Too many updated resources of one plugin are reported as Replaced.
-func TestChange_ManyUpdated(t *testing.T) {
+func TestChange_reportsManyUpdatesAsReplaced(t *testing.T) {
 	var c Change
 	for i := range 3 * maxUpdated {
 		c = c.Or(c.Update("p", fmt.Sprint(i)))
@@ -141,7 +141,7 @@ func TestChange_ManyUpdated(t *testing.T) {
 }
 
 // A change reports the lists that changed, and the plugins with a new Server.
-func TestBetween(t *testing.T) {
+func TestBetween_reportsChangedLists(t *testing.T) {
 	p, q := plugin(t, "p", everything), plugin(t, "q", tools("x"))
 	old, _ := joined(t, p, q)
 	same, _ := joined(t, q, p)

@@ -8,7 +8,7 @@ import (
 )
 
 // Changes shortly after each other are coalesced; a watcher gets only changes since it began to watch.
-func TestNotifier_Coalesces(t *testing.T) {
+func TestNotifier_coalescesChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNotifier()
 		defer n.Close()
@@ -37,7 +37,7 @@ func TestNotifier_Coalesces(t *testing.T) {
 }
 
 // A watcher may stop watching during its call.
-func TestNotifier_StopsWhileItIsTold(t *testing.T) {
+func TestNotifier_canStopDuringItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNotifier()
 		defer n.Close()

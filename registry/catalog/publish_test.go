@@ -80,7 +80,7 @@ const everything = `{"tools":[{"name":"do it","inputSchema":{"type":"object"},"x
 "prompts":[{"name":"ask"}],"resources":[{"uri":"test://a/fixed","name":"f"}],
 "resourceTemplates":[{"uriTemplate":"test://a/{id}","name":"i"}]}`
 
-func TestEntries_CallWithLocalNames(t *testing.T) {
+func TestEntries_callWithLocalNames(t *testing.T) {
 	s, _ := joined(t, plugin(t, "p", everything))
 	tool, _ := s.Tool("p-do_it")
 	prompt, _ := s.Prompt("p-ask")
@@ -115,7 +115,7 @@ func TestEntries_CallWithLocalNames(t *testing.T) {
 }
 
 // If two tools of one plugin get the same public name, the second is left out and reported.
-func TestPublish_OneNameTwice(t *testing.T) {
+func TestPublish_leavesOutTheSecondOfEqualNames(t *testing.T) {
 	s, problems := joined(t, plugin(t, "p", tools("a b", "a_b", "a.b", "c")))
 	if got := toolNames(s); !slices.Equal(got, []string{"p-a_b", "p-c"}) {
 		t.Errorf("%q", got)
@@ -130,7 +130,7 @@ func TestPublish_OneNameTwice(t *testing.T) {
 	}
 }
 
-func TestPublish_Only(t *testing.T) {
+func TestPublish_onlySelectsEntries(t *testing.T) {
 	p := plugin(t, "p", everything)
 	p.Only = []string{"ask", "test://a/{id}"}
 	s, _ := joined(t, p)
@@ -139,7 +139,7 @@ func TestPublish_Only(t *testing.T) {
 	}
 }
 
-func TestPublish_FileURIsNeedAGrant(t *testing.T) {
+func TestPublish_requiresAGrantForFileURIs(t *testing.T) {
 	const manifest = `{"resources":[{"uri":"file:///work/a.txt","name":"a"},{"uri":"file:///etc/passwd","name":"b"},{"uri":"file://host/work/a","name":"c"},{"uri":"file:///work/../etc/x","name":"d"}],
 "resourceTemplates":[{"uriTemplate":"file:///work/{+path}","name":"w"},{"uriTemplate":"file:///{+path}","name":"all"},{"uriTemplate":"file:///etc/{+path}","name":"e"}]}`
 	line, err := grant.ParseLine("fs: read /work/**")
@@ -169,7 +169,7 @@ func TestPublish_FileURIsNeedAGrant(t *testing.T) {
 	}
 }
 
-func TestTool_Schemas(t *testing.T) {
+func TestTool_compilesItsSchemas(t *testing.T) {
 	s, _ := joined(t, plugin(t, "p", `{"tools":[{"name":"t","inputSchema":{"type":"object","required":["a"]},"outputSchema":{"type":"array"}},{"name":"u","inputSchema":{"type":"object"}}]}`))
 	tool, _ := s.Tool("p-t")
 	input, err := tool.Input()

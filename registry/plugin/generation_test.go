@@ -88,7 +88,7 @@ func TestGeneration_callsGoToItsReplacement(t *testing.T) {
 		}
 		close(letGo)
 		if got := <-first; got != `"old"` {
-			t.Errorf("the call that ran: %s", got)
+			t.Errorf("the call that ran: got %s, want %s", got, `"old"`)
 		}
 		if err := <-drained; err != nil {
 			t.Error(err)
