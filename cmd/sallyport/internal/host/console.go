@@ -28,14 +28,14 @@ import (
 // the address to an owner-only file. When that process exits, another one takes over within a second, with its own
 // token: an address is valid for one process.
 
-// lookForSeat is the interval at which a host checks whether the console is free, and updates its own entry in it.
-const lookForSeat = time.Second
+// leaseInterval is the interval at which a host checks whether the console is free, and updates its own entry in it.
+const leaseInterval = time.Second
 
 // ErrNoConsole is returned when the console is off in the configuration.
 var ErrNoConsole = errors.New("there is no console: the configuration says console: off")
 
-// seat is the role of the one process that serves the console.
-type seat struct {
+// consoleLease is the role of the one process that serves the console.
+type consoleLease struct {
 	settings *settings.Settings
 	addr     string // as in the configuration
 	log      *slog.Logger
@@ -47,18 +47,18 @@ type seat struct {
 	warned bool
 }
 
-// whereabouts is the content of the console's file.
-type whereabouts struct {
+// consoleAddress is the content of the console's file.
+type consoleAddress struct {
 	URL string `json:"url"`
 }
 
-// take tries to take the role, and reports whether this process serves the console now.
-func (t *seat) take() bool {
+// acquire tries to take the role, and reports whether this process serves the console now.
+func (t *consoleLease) acquire() bool {
 	if t.page != nil {
 		return true
 	}
-	if err := t.sit(); err != nil {
-		t.rise()
+	if err := t.serve(); err != nil {
+		t.release()
 		if !t.warned {
 			t.warned = true
 			t.log.Warn("there is no console page", "error", err)
@@ -67,7 +67,7 @@ func (t *seat) take() bool {
 	return t.page != nil
 }
 
-func (t *seat) sit() error {
+func (t *consoleLease) serve() error {
 	f, err := os.OpenFile(t.settings.State().Console()+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (t *seat) sit() error {
 		return err
 	}
 	t.page = page
-	raw, err := json.Marshal(whereabouts{URL: t.url})
+	raw, err := json.Marshal(consoleAddress{URL: t.url})
 	if err == nil {
 		_, err = userfile.Change(t.settings.State().Console(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
 	}
@@ -105,7 +105,7 @@ func listen(page *console.Console, addr, port string) (string, error) {
 
 // lastPort returns the previous port of the console, "" if unknown.
 func lastPort(s *settings.Settings) string {
-	at, err := readWhereabouts(s)
+	at, err := readConsoleAddress(s)
 	if err != nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func lastPort(s *settings.Settings) string {
 	return u.Port()
 }
 
-func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
+func readConsoleAddress(s *settings.Settings) (w consoleAddress, err error) {
 	raw, err := userfile.Read(s.State().Console())
 	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &w)
@@ -124,8 +124,8 @@ func readWhereabouts(s *settings.Settings) (w whereabouts, err error) {
 	return w, err
 }
 
-// rise gives up the role. The file stays, so that the next process can use the same port.
-func (t *seat) rise() {
+// release gives up the role. The file stays, so that the next process can use the same port.
+func (t *consoleLease) release() {
 	if t.page != nil {
 		_ = t.page.Close()
 	}
@@ -139,7 +139,7 @@ func (t *seat) rise() {
 // Over HTTP it prints to out how to open the console, with the address if out is read by a person. Call it before any
 // tool call, and call stop at the end.
 func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
-	t, err := newSeat(h.settings, h.log, func() *console.Console {
+	t, err := newConsoleLease(h.settings, h.log, func() *console.Console {
 		return console.New(console.Options{Store: h.Store, Note: h.note, House: newHouse(h.settings, h.Store, h.note), Logger: h.log})
 	})
 	if errors.Is(err, ErrNoConsole) {
@@ -149,20 +149,20 @@ func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 		return nil, err
 	}
 	if h.settings.Text("http.addr") != "" {
-		t.take()
+		t.acquire()
 		fmt.Fprintln(out, opensConsole(t, person))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var keeping sync.WaitGroup
 	keeping.Go(func() { // in the background: a client on stdio waits for its first answer
-		defer t.rise()
-		here, err := newPresent(h)
+		defer t.release()
+		here, err := newPublisher(h)
 		if err != nil {
 			h.log.Warn("the console does not show this host", "error", err)
 			here = nil
 		}
-		t.take()
-		h.keepSeat(ctx, t, here)
+		t.acquire()
+		h.keepConsole(ctx, t, here)
 	})
 	return func() {
 		cancel()
@@ -170,9 +170,9 @@ func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	}, nil
 }
 
-// keepSeat takes over the console when it is free, and keeps this host's published state current.
-func (h *Host) keepSeat(ctx context.Context, t *seat, here *present) {
-	tick := time.NewTicker(lookForSeat)
+// keepConsole takes over the console when it is free, and keeps this host's published state current.
+func (h *Host) keepConsole(ctx context.Context, t *consoleLease, here *publisher) {
+	tick := time.NewTicker(leaseInterval)
 	defer tick.Stop()
 	if here != nil {
 		defer here.end()
@@ -190,11 +190,11 @@ func (h *Host) keepSeat(ctx context.Context, t *seat, here *present) {
 			return
 		case <-tick.C:
 		}
-		t.take()
+		t.acquire()
 	}
 }
 
-func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Console) (*seat, error) {
+func newConsoleLease(s *settings.Settings, log *slog.Logger, make func() *console.Console) (*consoleLease, error) {
 	addr := s.Text("console")
 	if addr == "off" {
 		return nil, ErrNoConsole
@@ -202,12 +202,12 @@ func newSeat(s *settings.Settings, log *slog.Logger, make func() *console.Consol
 	if err := console.Check(addr); err != nil {
 		return nil, ui.Hint(err, "console: off has no such page")
 	}
-	return &seat{settings: s, addr: addr, log: log, make: make}, nil
+	return &consoleLease{settings: s, addr: addr, log: log, make: make}, nil
 }
 
 // opensConsole returns the line that says how to open the console. The address contains a token: it is shown at a
 // terminal, and not to a client that keeps its servers' output.
-func opensConsole(t *seat, person bool) string {
+func opensConsole(t *consoleLease, person bool) string {
 	if person && t.url != "" {
 		return "the console is on " + t.url
 	}
@@ -229,7 +229,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 		return "", false, nil, err
 	}
 	kept := store.New(store.Options{Dir: s.Text("state")})
-	t, err := newSeat(s, log, func() *console.Console {
+	t, err := newConsoleLease(s, log, func() *console.Console {
 		note := func(a consent.Answered) error {
 			log := audit.New(s.State().Audit(), audit.Options{})
 			_, err := log.Append(a.Members())
@@ -241,10 +241,10 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 		return "", false, nil, errors.Join(err, kept.Close())
 	}
 	stop = func() {
-		t.rise()
+		t.release()
 		_ = kept.Close() // there are no pending writes
 	}
-	if err := t.sit(); err != nil {
+	if err := t.serve(); err != nil {
 		stop()
 		return "", false, nil, err
 	}
@@ -252,22 +252,22 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 		return t.url, true, stop, nil
 	}
 	stop()
-	at, err = awaited(s)
+	at, err = awaitConsoleAddress(s)
 	return at, false, func() {}, err
 }
 
-// awaited returns the address that the serving process has written or is about to write, and an error after
-// lookForSeat.
-func awaited(s *settings.Settings) (string, error) {
-	for end := time.Now().Add(lookForSeat); ; {
-		w, err := readWhereabouts(s)
+// awaitConsoleAddress returns the address that the serving process has written or is about to write, and an error after
+// leaseInterval.
+func awaitConsoleAddress(s *settings.Settings) (string, error) {
+	for end := time.Now().Add(leaseInterval); ; {
+		w, err := readConsoleAddress(s)
 		switch {
 		case err == nil && w.URL != "":
 			return w.URL, nil
 		case time.Now().After(end):
 			return "", errors.Join(errors.New("the host that serves the console has not said where: try again"), err)
 		}
-		time.Sleep(lookForSeat / 50)
+		time.Sleep(leaseInterval / 50)
 	}
 }
 

@@ -51,8 +51,8 @@ func newHouse(s *settings.Settings, kept *store.Store, note func(consent.Answere
 	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
 }
 
-func (h *house) members() []member {
-	all, err := members(h.settings, h.store)
+func (h *house) members() []hostState {
+	all, err := runningHosts(h.settings, h.store)
 	if err != nil {
 		return nil // the page then shows none
 	}
@@ -69,15 +69,15 @@ func (h *house) Hosts() []console.Host {
 }
 
 // find returns a running host by ID; with an empty ID the first one that has the plugin.
-func (h *house) find(id, plugin string) (member, error) {
+func (h *house) find(id, plugin string) (hostState, error) {
 	all := h.members()
-	has := func(m member) bool {
+	has := func(m hostState) bool {
 		return m.ID == id || id == "" && slices.ContainsFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
 	}
 	if i := slices.IndexFunc(all, has); i >= 0 {
 		return all[i], nil
 	}
-	return member{}, fmt.Errorf("no host that has the plugin %q runs", plugin)
+	return hostState{}, fmt.Errorf("no host that has the plugin %q runs", plugin)
 }
 
 // Calls returns the latest calls from the audit log.
@@ -93,7 +93,7 @@ func (h *house) Calls() ([]console.Call, error) {
 		if !ok {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(m member) bool { return m.Chain == l.Chain }); i >= 0 {
+		if i := slices.IndexFunc(all, func(m hostState) bool { return m.Chain == l.Chain }); i >= 0 {
 			c.Host = all[i].ID
 		}
 		dropCovered(&c, all)
@@ -103,7 +103,7 @@ func (h *house) Calls() ([]console.Call, error) {
 }
 
 // dropCovered removes suggested lines from denials that current grants already cover.
-func dropCovered(c *console.Call, all []member) {
+func dropCovered(c *console.Call, all []hostState) {
 	for i, d := range c.Denials {
 		if d.Line == "" {
 			continue
@@ -117,7 +117,7 @@ func dropCovered(c *console.Call, all []member) {
 }
 
 // covers reports whether a host's grants for a plugin include a line.
-func covers(m member, plugin, line string) bool {
+func covers(m hostState, plugin, line string) bool {
 	g, err := grant.ParseLine(line)
 	i := slices.IndexFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
 	if err != nil || i < 0 {

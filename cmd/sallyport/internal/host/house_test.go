@@ -23,7 +23,7 @@ func TestShownCall_showsTheLineOrTheReason(t *testing.T) {
 	lines := func(plugin string, grants ...string) []console.Plugin {
 		return []console.Plugin{{Name: plugin, Grants: grants}}
 	}
-	members := []member{{ID: "other", Plugins: lines("q", "fs: read ~/**")}, {ID: "host", Plugins: lines("p", "nonsense", "fs: read ~/b/**")}}
+	members := []hostState{{ID: "other", Plugins: lines("q", "fs: read ~/**")}, {ID: "host", Plugins: lines("p", "nonsense", "fs: read ~/b/**")}}
 	const now = "the lines of the plugin allow it by now"
 	secret, denied := "the secret KEY: it is not set: sallyport secret set KEY asks for it", "line 3 denies it"
 	for host, want := range map[string][]console.Denial{

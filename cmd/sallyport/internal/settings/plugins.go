@@ -134,34 +134,34 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	if err := checkKey(k, "", "plugin "+p.Name); err != nil {
 		return err
 	}
-	what := p.Name + "." + k.Text
+	name := p.Name + "." + k.Text
 	switch k.Text {
 	case "source":
-		p.Source, err = v.Scalar(what)
+		p.Source, err = v.Scalar(name)
 	case "digest":
-		p.Trust.Digest, err = digest(v, what)
+		p.Trust.Digest, err = digest(v, name)
 	case "disabled":
-		p.Disabled, err = boolean(v, what)
+		p.Disabled, err = boolean(v, name)
 	case "prefix":
-		p.Publish.Prefix, err = boolean(v, what)
+		p.Publish.Prefix, err = boolean(v, name)
 	case "publish":
-		err = p.Publish.read(v, what)
+		err = p.Publish.read(v, name)
 	case "limits":
-		err = p.Limits.read(v, what)
+		err = p.Limits.read(v, name)
 	case "state":
-		p.State, err = oneOf(v, what, "call", "fresh", "session", "plugin")
+		p.State, err = oneOf(v, name, "call", "fresh", "session", "plugin")
 	case "clock":
-		p.Frozen, err = special(v, what, "real", "frozen")
+		p.Frozen, err = special(v, name, "real", "frozen")
 	case "random":
-		p.Seeded, err = special(v, what, "real", "seeded")
+		p.Seeded, err = special(v, name, "real", "seeded")
 	case "learn":
-		p.Learn, err = boolean(v, what)
+		p.Learn, err = boolean(v, name)
 	case "updates":
-		p.Trust.Updates, err = oneOf(v, what, "approve", "same-interface")
+		p.Trust.Updates, err = oneOf(v, name, "approve", "same-interface")
 	case "dev":
-		p.Trust.Dev, err = boolean(v, what)
+		p.Trust.Dev, err = boolean(v, name)
 	case "workspace":
-		p.Workspace, err = v.Scalar(what)
+		p.Workspace, err = v.Scalar(name)
 	case "grants":
 		p.Grants, err = readGrants(v)
 	case "max_grants":
@@ -170,8 +170,8 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 	return err
 }
 
-func (p *Publish) read(n *strictyaml.Node, what string) error {
-	return n.Each(what, func(k, v *strictyaml.Node) error {
+func (p *Publish) read(n *strictyaml.Node, name string) error {
+	return n.Each(name, func(k, v *strictyaml.Node) error {
 		err := checkKey(k, "publish.", "publish")
 		if err != nil {
 			return err
@@ -186,12 +186,12 @@ func (p *Publish) read(n *strictyaml.Node, what string) error {
 	})
 }
 
-func (l *Limits) read(n *strictyaml.Node, what string) error {
-	return n.Each(what, func(k, v *strictyaml.Node) error {
-		if err := checkKey(k, "limits.", what); err != nil {
+func (l *Limits) read(n *strictyaml.Node, name string) error {
+	return n.Each(name, func(k, v *strictyaml.Node) error {
+		if err := checkKey(k, "limits.", name); err != nil {
 			return err
 		}
-		text, err := v.Scalar(what + "." + k.Text)
+		text, err := v.Scalar(name + "." + k.Text)
 		if err != nil {
 			return err
 		}
@@ -222,45 +222,45 @@ func (l *Limits) read(n *strictyaml.Node, what string) error {
 			l.Received, err = grant.ParseSize(text)
 		}
 		if err != nil {
-			return v.Errorf("%s.%s: %v", what, k.Text, err)
+			return v.Errorf("%s.%s: %v", name, k.Text, err)
 		}
 		return nil
 	})
 }
 
 // oneOf reads a scalar that must be one of words.
-func oneOf(n *strictyaml.Node, what string, words ...string) (string, error) {
-	text, err := n.Scalar(what)
+func oneOf(n *strictyaml.Node, name string, words ...string) (string, error) {
+	text, err := n.Scalar(name)
 	if err == nil && !slices.Contains(words, text) {
-		err = n.Errorf("%s: %q is none of %s", what, text, strings.Join(words, ", "))
+		err = n.Errorf("%s: %q is none of %s", name, text, strings.Join(words, ", "))
 	}
 	return text, err
 }
 
 // special reads one of two words, and reports whether it is the second.
-func special(n *strictyaml.Node, what, usual, other string) (bool, error) {
-	text, err := oneOf(n, what, usual, other)
+func special(n *strictyaml.Node, name, usual, other string) (bool, error) {
+	text, err := oneOf(n, name, usual, other)
 	return text == other, err
 }
 
 // digestText matches a SHA-256 as printed by inspect and the log.
 var digestText = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-func digest(n *strictyaml.Node, what string) (string, error) {
-	text, err := n.Scalar(what)
+func digest(n *strictyaml.Node, name string) (string, error) {
+	text, err := n.Scalar(name)
 	if err == nil && !digestText.MatchString(text) {
-		err = n.Errorf("%s: %q is no digest: write sha256: and 64 hex digits, as sallyport inspect prints them", what, text)
+		err = n.Errorf("%s: %q is no digest: write sha256: and 64 hex digits, as sallyport inspect prints them", name, text)
 	}
 	return text, err
 }
 
-func boolean(n *strictyaml.Node, what string) (bool, error) {
-	text, err := n.Scalar(what)
+func boolean(n *strictyaml.Node, name string) (bool, error) {
+	text, err := n.Scalar(name)
 	if err != nil {
 		return false, err
 	}
 	if err := check(Bool, text); err != nil {
-		return false, n.Errorf("%s: %v", what, err)
+		return false, n.Errorf("%s: %v", name, err)
 	}
 	return text == "true", nil
 }

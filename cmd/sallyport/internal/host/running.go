@@ -24,12 +24,12 @@ const (
 	// maxClients is the limit of client names that a host publishes: HTTP clients choose them freely.
 	maxClients = 8
 	// maxMember is the limit of a host's file in bytes, enough for a thousand plugins with their grants.
-	maxMember = 8 << 20
+	maxHostState = 8 << 20
 )
 
-// member is the state that one host publishes to the others of its state folder, in a file that is valid while the
+// hostState is the state that one host publishes to the others of its state folder, in a file that is valid while the
 // process holds its ID.
-type member struct {
+type hostState struct {
 	ID      string           `json:"id"`
 	Began   time.Time        `json:"began"`
 	Dir     string           `json:"dir"`
@@ -62,31 +62,31 @@ func (c *clientNames) list() []string {
 	return append([]string{}, c.names...)
 }
 
-// present publishes the state of this host to the other processes of its state folder.
-type present struct {
+// publisher publishes the state of this host to the other processes of its state folder.
+type publisher struct {
 	host    *Host
-	member  member
+	state   hostState
 	version any // Registry.Version at the last write
 	wrote   []byte
 }
 
-// newPresent creates the entry and holds its ID for this process.
-func newPresent(h *Host) (*present, error) {
+// newPublisher creates the entry and holds its ID for this process.
+func newPublisher(h *Host) (*publisher, error) {
 	s := h.settings
-	p := &present{host: h, member: member{
+	p := &publisher{host: h, state: hostState{
 		ID: "host" + strings.ToLower(rand.Text()[:10]), Began: time.Now(), Dir: s.Text("dir"), Config: s.Watched(), Lock: s.LockFile(),
 	}}
-	return p, h.Store.Hold(p.member.ID)
+	return p, h.Store.Hold(p.state.ID)
 }
 
 // refresh writes the file if the state changed.
-func (p *present) refresh() error {
+func (p *publisher) refresh() error {
 	chain, clients, version := p.host.audit.Chain(), p.host.clients.list(), p.host.Registry.Version()
-	if p.wrote != nil && p.version == version && p.member.Chain == chain && len(p.member.Clients) == len(clients) {
+	if p.wrote != nil && p.version == version && p.state.Chain == chain && len(p.state.Clients) == len(clients) {
 		return nil // the usual case, each second
 	}
-	p.member.Chain, p.member.Clients, p.member.Plugins = chain, clients, p.host.shown()
-	raw, err := json.Marshal(p.member)
+	p.state.Chain, p.state.Clients, p.state.Plugins = chain, clients, p.host.shown()
+	raw, err := json.Marshal(p.state)
 	if err != nil {
 		return err
 	}
@@ -97,48 +97,49 @@ func (p *present) refresh() error {
 	return err
 }
 
-func (p *present) file() string { return memberFile(p.host.settings, p.member.ID) }
+func (p *publisher) file() string { return hostStateFile(p.host.settings, p.state.ID) }
 
 // end removes the file.
-func (p *present) end() { _ = os.Remove(p.file()) }
+func (p *publisher) end() { _ = os.Remove(p.file()) }
 
-func memberFile(s *settings.Settings, id string) string {
+func hostStateFile(s *settings.Settings, id string) string {
 	return filepath.Join(s.State().Hosts(), id+".json")
 }
 
-// members returns the running hosts of a state folder, oldest first. It removes the files of hosts that have exited.
-func members(s *settings.Settings, kept *store.Store) ([]member, error) {
+// runningHosts returns the running hosts of a state folder, oldest first. It removes the files of hosts that have
+// exited.
+func runningHosts(s *settings.Settings, kept *store.Store) ([]hostState, error) {
 	entries, err := os.ReadDir(s.State().Hosts())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var all []member
+	var all []hostState
 	for _, e := range entries {
 		id, is := strings.CutSuffix(e.Name(), ".json")
 		if !is || !strings.HasPrefix(id, "host") {
 			continue
 		}
 		if kept.Gone(id) {
-			_ = os.Remove(memberFile(s, id)) // another process may have removed it
+			_ = os.Remove(hostStateFile(s, id)) // another process may have removed it
 			continue
 		}
-		m, err := readMember(memberFile(s, id))
+		m, err := readHostState(hostStateFile(s, id))
 		if err != nil || m.ID != id {
 			continue // the host has just exited
 		}
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b member) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b hostState) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 
-func readMember(file string) (m member, err error) {
+func readHostState(file string) (m hostState, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return m, err
 	}
-	if info.Size() > maxMember {
-		return m, fmt.Errorf("%s: larger than %d MiB", file, maxMember>>20)
+	if info.Size() > maxHostState {
+		return m, fmt.Errorf("%s: larger than %d MiB", file, maxHostState>>20)
 	}
 	raw, err := os.ReadFile(file)
 	if err == nil {
@@ -147,8 +148,8 @@ func readMember(file string) (m member, err error) {
 	return m, err
 }
 
-// settings returns the settings of a member's host, for commands and the console to work on its plugins.
-func (m *member) settings(state string) (*settings.Settings, error) {
+// settings returns the settings of a host, for commands and the console to work on its plugins.
+func (m *hostState) settings(state string) (*settings.Settings, error) {
 	file := m.Config
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		file = ""
