@@ -18,7 +18,9 @@ type lineForm struct {
 
 // lineForms returns the notation of all families, in the order of error messages.
 func lineForms() []lineForm {
-	return []lineForm{configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm()}
+	return append([]lineForm{
+		configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
+	}, nameForms...)
 }
 
 // formOf returns the notation of a family; false if this version has none.

@@ -13,6 +13,9 @@ func (g Grant) Spans(o Grant, p Places) bool {
 	if g.Family != o.Family || g.Deny || o.Deny || g.bounded() {
 		return false
 	}
+	if r, ok := g.rule.(nameRule); ok {
+		return r.covers(o.rule.value())
+	}
 	switch g.Family {
 	case FS:
 		return g.fs().spans(o.fs(), p)
