@@ -75,7 +75,7 @@ func runWASI(t *testing.T, wasm []byte, dir string, args []string, rewritten boo
 	return out.String()
 }
 
-// The guests of other hosts stay valid, and some have references, which rule out a reset in place.
+// The guests of other hosts stay valid. The log has the number of those that cannot be reset in place.
 func TestToolchains_guestsStayValid(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/extism/go-sdk"), "wasm", "*.wasm"))
 	more, _ := filepath.Glob(filepath.Join(moduleDir(t, "github.com/tetratelabs/wazero"), "imports", "*", "testdata", "*", "*.wasm"))
