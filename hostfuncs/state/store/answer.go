@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,16 +30,22 @@ type Answer struct {
 	Expires time.Time
 }
 
+// Consents are the questions of plugins and the operator's answers.
+type Consents struct {
+	db      *database
+	answers atomic.Uint64 // number of answer changes by this Store
+}
+
 // Allow answers a question with a grant, which replaces the question and others that it also answers. The error is
 // ErrNotFound if no such question is pending.
-func (s *Store) Allow(ctx context.Context, question string, a Answer) (g Grant, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		q, err := waiting(ctx, tx, question, s.now())
+func (c *Consents) Allow(ctx context.Context, question string, a Answer) (g Grant, err error) {
+	err = c.db.write(ctx, func(tx *sql.Tx) error {
+		q, err := waiting(ctx, tx, question, c.db.now())
 		if err != nil {
 			return err
 		}
 		g = Grant{ID: q.ID, Plugin: q.Plugin, Digest: q.Digest, Principal: q.Principal, Line: q.Line, Once: a.Once && !a.Want,
-			Given: timeOf(stampOf(s.now())), Expires: timeOf(stampOf(a.Expires))}
+			Given: timeOf(stampOf(c.db.now())), Expires: timeOf(stampOf(a.Expires))}
 		if a.Want {
 			if q.Want == "" {
 				return ErrNotFound
@@ -55,13 +62,13 @@ func (s *Store) Allow(ctx context.Context, question string, a Answer) (g Grant, 
 			g.ID, g.Plugin, g.Digest, g.Principal, g.Line, g.Binding, g.Once, stampOf(g.Given), stampOf(g.Expires))
 		return err
 	})
-	s.answers.Add(1)
+	c.answers.Add(1)
 	return g, err
 }
 
 // Answers returns a counter that changes with each answer given or withdrawn through this Store, for cache
 // invalidation. Answers by other processes do not change it.
-func (s *Store) Answers() uint64 { return s.answers.Load() }
+func (c *Consents) Answers() uint64 { return c.answers.Load() }
 
 // waiting returns a pending question.
 func waiting(ctx context.Context, tx *sql.Tx, id string, now time.Time) (Question, error) {
@@ -82,11 +89,11 @@ func settle(ctx context.Context, tx *sql.Tx, q Question, g Grant) error {
 }
 
 // Answered removes pending questions that another answer covers. Calls that wait for them find the grant.
-func (s *Store) Answered(ctx context.Context, questions ...Question) error {
+func (c *Consents) Answered(ctx context.Context, questions ...Question) error {
 	if len(questions) == 0 {
 		return nil
 	}
-	return s.write(ctx, func(tx *sql.Tx) error {
+	return c.db.write(ctx, func(tx *sql.Tx) error {
 		for _, q := range questions {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ? AND NOT refused", q.ID); err != nil {
 				return err
@@ -98,9 +105,9 @@ func (s *Store) Answered(ctx context.Context, questions ...Question) error {
 
 // Deny answers a question with a denial: it is not asked again before expires (zero is never). The error is
 // ErrNotFound if no such question is pending.
-func (s *Store) Deny(ctx context.Context, question string, expires time.Time) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		q, err := waiting(ctx, tx, question, s.now())
+func (c *Consents) Deny(ctx context.Context, question string, expires time.Time) error {
+	return c.db.write(ctx, func(tx *sql.Tx) error {
+		q, err := waiting(ctx, tx, question, c.db.now())
 		if err != nil {
 			return err
 		}
@@ -117,12 +124,12 @@ func (s *Store) Deny(ctx context.Context, question string, expires time.Time) er
 const grantColumns = "id, plugin, digest, principal, line, binding, once, given, expires"
 
 // Grants returns the grants, oldest first.
-func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
-	db, err := s.reader(ctx)
+func (c *Consents) Grants(ctx context.Context) ([]Grant, error) {
+	db, err := c.db.reader(ctx)
 	if db == nil || err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+grantColumns+" FROM grants WHERE expires > ? ORDER BY given, id", stampOf(s.now()))
+	rows, err := db.QueryContext(ctx, "SELECT "+grantColumns+" FROM grants WHERE expires > ? ORDER BY given, id", stampOf(c.db.now()))
 	return collect(rows, err, func(row scanner) (g Grant, err error) {
 		var given, expires int64
 		err = row.Scan(&g.ID, &g.Plugin, &g.Digest, &g.Principal, &g.Line, &g.Binding, &g.Once, &given, &expires)
@@ -132,11 +139,11 @@ func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
 }
 
 // Revoke withdraws a grant or a denial, and consumes a one-time grant. taken is true for only one caller.
-func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
+func (c *Consents) Revoke(ctx context.Context, id string) (taken bool, err error) {
+	err = c.db.write(ctx, func(tx *sql.Tx) error {
 		var all int64
 		for _, from := range []string{"DELETE FROM grants WHERE id = ? AND expires > ?", "DELETE FROM questions WHERE id = ? AND expires > ? AND refused"} {
-			done, err := tx.ExecContext(ctx, from, id, stampOf(s.now()))
+			done, err := tx.ExecContext(ctx, from, id, stampOf(c.db.now()))
 			if err != nil {
 				return err
 			}
@@ -149,49 +156,49 @@ func (s *Store) Revoke(ctx context.Context, id string) (taken bool, err error) {
 		taken = all > 0
 		return nil
 	})
-	s.answers.Add(1)
+	c.answers.Add(1)
 	return taken, err
 }
 
 // Restore returns a one-time grant that was taken but not used.
-func (s *Store) Restore(ctx context.Context, g Grant) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+func (c *Consents) Restore(ctx context.Context, g Grant) error {
+	err := c.db.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			g.ID, g.Plugin, g.Digest, g.Principal, g.Line, g.Binding, g.Once, stampOf(g.Given), stampOf(g.Expires))
 		return err
 	})
-	s.answers.Add(1)
+	c.answers.Add(1)
 	return err
 }
 
 // Carry transfers the grants for one digest of a plugin to another, except one-time grants. It returns their number.
-func (s *Store) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
+func (c *Consents) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
+	err = c.db.write(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
-			after, plugin, before, stampOf(s.now()))
+			after, plugin, before, stampOf(c.db.now()))
 		if err != nil {
 			return err
 		}
 		n, err = done.RowsAffected()
 		return err
 	})
-	s.answers.Add(1)
+	c.answers.Add(1)
 	return n, err
 }
 
 // Forget removes the grants for all other digests of a plugin, which no longer run.
-func (s *Store) Forget(ctx context.Context, plugin, digest string) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+func (c *Consents) Forget(ctx context.Context, plugin, digest string) error {
+	err := c.db.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM grants WHERE plugin = ? AND digest <> ?", plugin, digest)
 		return err
 	})
-	s.answers.Add(1)
+	c.answers.Add(1)
 	return err
 }
 
 // Prune removes the questions, pending or denied, of all other digests of a plugin: no call waits for them.
-func (s *Store) Prune(ctx context.Context, plugin, digest string) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+func (c *Consents) Prune(ctx context.Context, plugin, digest string) error {
+	return c.db.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE plugin = ? AND digest <> ?", plugin, digest)
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -20,9 +21,17 @@ type Item struct {
 	Expires time.Time // zero is never
 }
 
+// KeyValues are the keys and values of plugins.
+type KeyValues struct {
+	db *database
+
+	mu    sync.Mutex
+	ended []string // landings with removable records
+}
+
 // Value returns the item of a key. The error is ErrNotFound if there is none.
-func (s *Store) Value(ctx context.Context, sp Space, key string) (Item, error) {
-	db, err := s.reader(ctx)
+func (k *KeyValues) Value(ctx context.Context, sp Space, key string) (Item, error) {
+	db, err := k.db.reader(ctx)
 	if err != nil {
 		return Item{}, err
 	}
@@ -31,7 +40,7 @@ func (s *Store) Value(ctx context.Context, sp Space, key string) (Item, error) {
 	}
 	item, err := scanItem(db.QueryRowContext(ctx,
 		"SELECT key, value, version, expires FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
-		sp.Plugin, sp.Principal, key, stampOf(s.now())))
+		sp.Plugin, sp.Principal, key, stampOf(k.db.now())))
 	return item, one(err)
 }
 
@@ -44,14 +53,14 @@ func scanItem(row scanner) (i Item, err error) {
 
 // Keys returns at most n items without their values, sorted by key. Their keys begin with prefix and sort after
 // after.
-func (s *Store) Keys(ctx context.Context, sp Space, prefix, after string, n int) ([]Item, error) {
-	db, err := s.reader(ctx)
+func (k *KeyValues) Keys(ctx context.Context, sp Space, prefix, after string, n int) ([]Item, error) {
+	db, err := k.db.reader(ctx)
 	if db == nil || err != nil {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, `SELECT key, x'', version, expires FROM kv
 		WHERE plugin = ? AND principal = ? AND key > ? AND substr(key, 1, length(?)) = ? AND expires > ? ORDER BY key LIMIT ?`,
-		sp.Plugin, sp.Principal, after, prefix, prefix, stampOf(s.now()), min(n, maxListed))
+		sp.Plugin, sp.Principal, after, prefix, prefix, stampOf(k.db.now()), min(n, maxListed))
 	return collect(rows, err, scanItem)
 }
 
@@ -82,36 +91,36 @@ type Batch struct {
 }
 
 // Commit applies all changes in one space atomically: see CommitAll.
-func (s *Store) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
-	return s.CommitAll(ctx, []Batch{{sp, quota, writes}}, "", then)
+func (k *KeyValues) Commit(ctx context.Context, sp Space, quota int64, writes []Write, then func() error) error {
+	return k.CommitAll(ctx, []Batch{{sp, quota, writes}}, "", then)
 }
 
 // CommitAll applies all changes atomically. The error is a *ConflictError if an If did not match, or ErrFull if a
 // space would exceed its quota. Before the commit, then is called if it is not nil. Its error rolls everything back.
 // Other writers are blocked meanwhile. A nonempty landing, which identifies a commit of files, is reported by Landed
 // from the commit until EndLanding.
-func (s *Store) CommitAll(ctx context.Context, batches []Batch, landing string, then func() error) error {
-	done := s.endedLandings()
-	err := s.write(ctx, func(tx *sql.Tx) error {
+func (k *KeyValues) CommitAll(ctx context.Context, batches []Batch, landing string, then func() error) error {
+	done := k.endedLandings()
+	err := k.db.write(ctx, func(tx *sql.Tx) error {
 		for _, b := range batches {
-			if err := s.applyAll(ctx, tx, b); err != nil {
+			if err := k.applyAll(ctx, tx, b); err != nil {
 				return err
 			}
 		}
-		if err := s.noteLanding(ctx, tx, landing, done); err != nil || then == nil {
+		if err := k.noteLanding(ctx, tx, landing, done); err != nil || then == nil {
 			return err
 		}
 		return then()
 	})
 	if err != nil {
-		s.EndLanding(done...)
+		k.EndLanding(done...)
 	}
 	return err
 }
 
-func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
+func (k *KeyValues) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 	for _, w := range b.Writes {
-		if err := s.apply(ctx, tx, b.Space, w); err != nil {
+		if err := k.apply(ctx, tx, b.Space, w); err != nil {
 			return err
 		}
 	}
@@ -119,7 +128,7 @@ func (s *Store) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 	if err != nil || size <= b.Quota {
 		return err
 	}
-	if err := removeExpiredKeys(ctx, tx, b.Space, s.now()); err != nil {
+	if err := removeExpiredKeys(ctx, tx, b.Space, k.db.now()); err != nil {
 		return err
 	}
 	if size, err = held(ctx, tx, b.Space); err == nil && size > b.Quota {
@@ -142,11 +151,11 @@ func removeExpiredKeys(ctx context.Context, tx *sql.Tx, sp Space, now time.Time)
 	return err
 }
 
-func (s *Store) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error {
+func (k *KeyValues) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error {
 	if w.If != nil {
 		var have int64
 		err := tx.QueryRowContext(ctx, "SELECT version FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
-			sp.Plugin, sp.Principal, w.Key, stampOf(s.now())).Scan(&have)
+			sp.Plugin, sp.Principal, w.Key, stampOf(k.db.now())).Scan(&have)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}

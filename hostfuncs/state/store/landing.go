@@ -11,8 +11,8 @@ import (
 const landingLasts = 10 * 365 * 24 * time.Hour
 
 // Landed reports whether the CommitAll with this landing was committed.
-func (s *Store) Landed(ctx context.Context, id string) (bool, error) {
-	_, err := s.Get(ctx, landingKind, id)
+func (k *KeyValues) Landed(ctx context.Context, id string) (bool, error) {
+	_, err := (&Records{k.db}).Get(ctx, landingKind, id)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -20,23 +20,23 @@ func (s *Store) Landed(ctx context.Context, id string) (bool, error) {
 }
 
 // EndLanding marks landings that are not queried again. The next CommitAll removes their records.
-func (s *Store) EndLanding(ids ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = append(s.ended, ids...)
+func (k *KeyValues) EndLanding(ids ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = append(k.ended, ids...)
 }
 
 // endedLandings returns and clears the landings with removable records.
-func (s *Store) endedLandings() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	done := s.ended
-	s.ended = nil
+func (k *KeyValues) endedLandings() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	done := k.ended
+	k.ended = nil
 	return done
 }
 
 // noteLanding records one landing, and removes the records of others.
-func (s *Store) noteLanding(ctx context.Context, tx *sql.Tx, id string, done []string) error {
+func (k *KeyValues) noteLanding(ctx context.Context, tx *sql.Tx, id string, done []string) error {
 	for _, old := range done {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", landingKind, old); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) noteLanding(ctx context.Context, tx *sql.Tx, id string, done []s
 	if id == "" {
 		return nil
 	}
-	now := s.now()
+	now := k.db.now()
 	_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?, ?, '', '', x'', ?, ?, 0)",
 		landingKind, id, stampOf(now), stampOf(now.Add(landingLasts)))
 	return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
@@ -12,18 +13,28 @@ import (
 // presenceFolder has one locked file for each name that a running process holds.
 const presenceFolder = "running"
 
+// Presence are the names that running processes hold.
+type Presence struct {
+	dir     string
+	locking func() bool // whether file locks exclude anyone
+
+	mu     sync.Mutex
+	held   map[string]*os.File // lock files of the names held by this process
+	closed bool
+}
+
 // Hold acquires a name until the store is closed or the process ends for any reason. A name consists of letters and
 // digits, and is never used again.
-func (s *Store) Hold(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+func (p *Presence) Hold(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return ErrClosed
 	}
-	if s.held[name] != nil {
+	if p.held[name] != nil {
 		return nil
 	}
-	path := s.presence(name)
+	path := p.file(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -34,22 +45,22 @@ func (s *Store) Hold(name string) error {
 	if free, err := filelock.Try(f); err != nil || !free {
 		return errors.Join(err, f.Close(), ErrExists)
 	}
-	if s.held == nil {
-		s.held = map[string]*os.File{}
+	if p.held == nil {
+		p.held = map[string]*os.File{}
 	}
-	s.held[name] = f
+	p.held[name] = f
 	return nil
 }
 
 // Gone reports whether the process that held a name has ended. Without file locks it is always false.
-func (s *Store) Gone(name string) bool {
-	s.mu.Lock()
-	mine := s.held[name] != nil
-	s.mu.Unlock()
-	if mine || !s.locking() {
+func (p *Presence) Gone(name string) bool {
+	p.mu.Lock()
+	mine := p.held[name] != nil
+	p.mu.Unlock()
+	if mine || !p.locking() {
 		return false
 	}
-	path := s.presence(name)
+	path := p.file(name)
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
@@ -63,12 +74,11 @@ func (s *Store) Gone(name string) bool {
 }
 
 // locks reports whether file locks exclude anyone, by trying to lock one file twice.
-func (s *Store) locks() bool {
-	dir := filepath.Dir(s.presence(""))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func (p *Presence) locks() bool {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return false
 	}
-	f, err := os.CreateTemp(dir, "probe-*")
+	f, err := os.CreateTemp(p.dir, "probe-*")
 	if err != nil {
 		return false
 	}
@@ -87,15 +97,18 @@ func (s *Store) locks() bool {
 	return err == nil && !second
 }
 
-func (s *Store) presence(name string) string {
-	return filepath.Join(filepath.Dir(s.path), presenceFolder, name+".lock")
+func (p *Presence) file(name string) string {
+	return filepath.Join(p.dir, name+".lock")
 }
 
-// release releases all names. s.mu is held.
-func (s *Store) release() {
-	for name, f := range s.held {
+// release releases all names for good.
+func (p *Presence) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for name, f := range p.held {
 		_ = f.Close() // first: some systems cannot remove open files
 		_ = os.Remove(f.Name())
-		delete(s.held, name)
+		delete(p.held, name)
 	}
 }

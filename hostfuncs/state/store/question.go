@@ -38,10 +38,10 @@ const questionColumns = "id, plugin, digest, principal, line, want, effect, why,
 
 // Ask stores a question. If an equal one of the same plugin and principal is pending or denied, that one is returned.
 // The error is ErrCrowded or ErrFull at a limit, or ErrExists if the ID is taken.
-func (s *Store) Ask(ctx context.Context, q Question) (kept Question, err error) {
-	now := stampOf(s.now())
+func (c *Consents) Ask(ctx context.Context, q Question) (kept Question, err error) {
+	now := stampOf(c.db.now())
 	q.Asked = timeOf(now)
-	err = s.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, func(tx *sql.Tx) error {
 		kept, err = scanQuestion(tx.QueryRowContext(ctx, "SELECT "+questionColumns+` FROM questions
 			WHERE plugin = ? AND digest = ? AND principal = ? AND line = ? AND effect = ? AND (binding = ? OR refused) AND expires > ?
 			ORDER BY refused DESC LIMIT 1`,
@@ -87,8 +87,8 @@ func scanQuestion(row scanner) (q Question, err error) {
 
 // Question returns one question, pending or denied. The error is ErrNotFound if it was allowed, has expired, or never
 // existed.
-func (s *Store) Question(ctx context.Context, id string) (Question, error) {
-	db, err := s.reader(ctx)
+func (c *Consents) Question(ctx context.Context, id string) (Question, error) {
+	db, err := c.db.reader(ctx)
 	if err != nil {
 		return Question{}, err
 	}
@@ -96,22 +96,22 @@ func (s *Store) Question(ctx context.Context, id string) (Question, error) {
 		return Question{}, ErrNotFound
 	}
 	q, err := scanQuestion(db.QueryRowContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE id = ? AND expires > ?",
-		id, stampOf(s.now())))
+		id, stampOf(c.db.now())))
 	return q, one(err)
 }
 
 // Questions returns the pending questions, oldest first.
-func (s *Store) Questions(ctx context.Context) ([]Question, error) { return s.questions(ctx, false) }
+func (c *Consents) Questions(ctx context.Context) ([]Question, error) { return c.questions(ctx, false) }
 
 // Refused returns the denied questions, oldest first.
-func (s *Store) Refused(ctx context.Context) ([]Question, error) { return s.questions(ctx, true) }
+func (c *Consents) Refused(ctx context.Context) ([]Question, error) { return c.questions(ctx, true) }
 
-func (s *Store) questions(ctx context.Context, refused bool) ([]Question, error) {
-	db, err := s.reader(ctx)
+func (c *Consents) questions(ctx context.Context, refused bool) ([]Question, error) {
+	db, err := c.db.reader(ctx)
 	if db == nil || err != nil {
 		return nil, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE expires > ? AND refused = ? ORDER BY asked, id",
-		stampOf(s.now()), refused)
+		stampOf(c.db.now()), refused)
 	return collect(rows, err, scanQuestion)
 }

@@ -53,6 +53,9 @@ func bounds(k Kind) bound {
 	return bound{count: 10_000, bytes: 256 << 20}
 }
 
+// Records are the stored records of all kinds.
+type Records struct{ db *database }
+
 // Record is one stored value. The caller must check access by Principal.
 type Record struct {
 	ID        string
@@ -66,10 +69,10 @@ type Record struct {
 
 // Add stores a new record and returns it with its version. The error is ErrExists if the kind has a record with this
 // ID, even of another principal, or ErrFull, with the limit, if its principal has too many.
-func (s *Store) Add(ctx context.Context, k Kind, r Record) (Record, error) {
-	now := s.now()
+func (s *Records) Add(ctx context.Context, k Kind, r Record) (Record, error) {
+	now := s.db.now()
 	r.Created = timeOf(stampOf(now))
-	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+	err := s.db.write(ctx, func(tx *sql.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ? AND expires <= ?", k, r.ID, stampOf(now)); err != nil {
 			return err
 		}
@@ -128,8 +131,8 @@ func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
 const recordColumns = "id, principal, plugin, data, created, expires, version"
 
 // Get returns a record. The error is ErrNotFound if there is none, or if it has expired.
-func (s *Store) Get(ctx context.Context, k Kind, id string) (Record, error) {
-	db, err := s.reader(ctx)
+func (s *Records) Get(ctx context.Context, k Kind, id string) (Record, error) {
+	db, err := s.db.reader(ctx)
 	if err != nil {
 		return Record{}, err
 	}
@@ -137,7 +140,7 @@ func (s *Store) Get(ctx context.Context, k Kind, id string) (Record, error) {
 		return Record{}, ErrNotFound
 	}
 	r, err := scanRecord(db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id = ? AND expires > ?",
-		k, id, stampOf(s.now())))
+		k, id, stampOf(s.db.now())))
 	return r, one(err)
 }
 
@@ -152,14 +155,14 @@ func scanRecord(row scanner) (r Record, err error) {
 
 // Replace updates the data, label and expiry of the record with this ID and Version, and returns it with its new
 // version. The error is ErrConflict if it was changed or removed.
-func (s *Store) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+func (s *Records) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
+	err := s.db.write(ctx, func(tx *sql.Tx) error {
 		version, err := next(ctx, tx)
 		if err != nil {
 			return err
 		}
 		done, err := tx.ExecContext(ctx, "UPDATE records SET data = ?, plugin = ?, expires = ?, version = ? WHERE kind = ? AND id = ? AND version = ? AND expires > ?",
-			notNil(r.Data), r.Label, stampOf(r.Expires), version, k, r.ID, r.Version, stampOf(s.now()))
+			notNil(r.Data), r.Label, stampOf(r.Expires), version, k, r.ID, r.Version, stampOf(s.db.now()))
 		if err != nil {
 			return err
 		}
@@ -180,8 +183,8 @@ func orConflict(err error) error {
 }
 
 // Remove deletes a record if it exists.
-func (s *Store) Remove(ctx context.Context, k Kind, id string) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+func (s *Records) Remove(ctx context.Context, k Kind, id string) error {
+	return s.db.write(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", k, id)
 		return err
 	})
@@ -189,8 +192,8 @@ func (s *Store) Remove(ctx context.Context, k Kind, id string) error {
 
 // Version returns a number that changes with each Add, Replace and Commit of any process. It is 0 before the first
 // write.
-func (s *Store) Version(ctx context.Context) (n int64, err error) {
-	db, err := s.reader(ctx)
+func (s *Records) Version(ctx context.Context) (n int64, err error) {
+	db, err := s.db.reader(ctx)
 	if db == nil || err != nil {
 		return 0, err
 	}
@@ -203,8 +206,8 @@ const maxListed = 1000
 
 // List returns up to n records of a kind (at most 1000, the default for n = 0), sorted by ID, with IDs after after.
 // An empty principal selects all principals.
-func (s *Store) List(ctx context.Context, k Kind, principal, after string, n int) ([]Record, error) {
-	db, err := s.reader(ctx)
+func (s *Records) List(ctx context.Context, k Kind, principal, after string, n int) ([]Record, error) {
+	db, err := s.db.reader(ctx)
 	if db == nil || err != nil {
 		return nil, err
 	}
@@ -213,7 +216,7 @@ func (s *Store) List(ctx context.Context, k Kind, principal, after string, n int
 	}
 	rows, err := db.QueryContext(ctx, "SELECT "+recordColumns+` FROM records
 		WHERE kind = ? AND id > ? AND (principal = ? OR ? = '') AND expires > ? ORDER BY id LIMIT ?`,
-		k, after, principal, principal, stampOf(s.now()), n)
+		k, after, principal, principal, stampOf(s.db.now()), n)
 	return collect(rows, err, scanRecord)
 }
 

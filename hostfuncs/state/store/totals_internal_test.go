@@ -30,7 +30,7 @@ func TestTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db, err := s.reader(ctx)
+	db, err := s.file.reader(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestTotals_ofKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db, err := s.reader(t.Context())
+	db, err := s.file.reader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
