@@ -8,7 +8,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// Call is one request to the plugin. It is valid only until its handler returns.
+// Call is one request to the plugin, and has a method for each request that the plugin may make of the host meanwhile.
+// It is valid only until its handler returns.
 type Call struct {
 	host    Host
 	method  string

@@ -31,7 +31,8 @@ func (k kind) String() string {
 	return "prompt"
 }
 
-// definition is one tool, resource, template or prompt: its list entry and its handler.
+// definition is one tool, resource, template or prompt: its list entry and its handler. It has a field for each member
+// of an entry that an author may set.
 type definition struct {
 	kind kind
 	key  string // name of a tool or prompt, URI of a resource or template

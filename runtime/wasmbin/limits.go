@@ -2,8 +2,8 @@ package wasmbin
 
 import "cmp"
 
-// Limits are the static bounds of Check. Zero means the default, which real plugins stay far below; each bound
-// prevents modules whose compilation or instantiation costs minutes or gigabytes.
+// Limits are the static bounds of Check, one for each count with a cost of its own. Zero means the default, which real
+// plugins stay far below; each bound prevents modules whose compilation or instantiation costs minutes or gigabytes.
 type Limits struct {
 	Size         int    // bytes of the file; 128 MiB
 	Memory       uint64 // initial memory in bytes; 4 GiB
