@@ -94,8 +94,8 @@ func (a approvals) command(name string) string {
 	return "sallyport approve " + name + " " + a.typed
 }
 
-// waiting returns why bytes do not serve, and the command to type.
-func (a approvals) waiting(name string, pin lock.Pin, digest string) string {
+// pendingReason returns why bytes do not serve, and the command to type.
+func (a approvals) pendingReason(name string, pin lock.Pin, digest string) string {
 	approve := a.command(name)
 	switch {
 	case pin.Refused(digest) && pin.Digest != "":

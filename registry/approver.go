@@ -62,11 +62,11 @@ func (a *approver) decideModule(p *plan) {
 	p.pin = &pin
 	switch {
 	case pin.Digest != m.Digest:
-		a.holdBack(p, a.waiting(p.name, pin, m.Digest))
+		a.holdBack(p, a.pendingReason(p.name, pin, m.Digest))
 	case hashes[lock.Manifest] != pin.Definitions[lock.Manifest]: // a new one, a changed one, or none any more
-		p.waits, p.waiting = m.Digest, fmt.Sprintf("the values and wants of its manifest differ from the approved ones; %s shows the difference", a.command(p.name))
-		if !a.tellApproved(p) {
-			p.held = errors.New(p.waiting)
+		p.pending, p.pendingReason = m.Digest, fmt.Sprintf("the values and wants of its manifest differ from the approved ones; %s shows the difference", a.command(p.name))
+		if !a.applyApprovedManifest(p) {
+			p.held = errors.New(p.pendingReason)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func (a *approver) decideText(p *plan) {
 	pin, _ := a.lock.Pin(p.name)
 	p.pin = &pin
 	if want := p.config.Digest; want != "" && want != digest {
-		p.waits, p.waiting = digest, notNamed(digest, want)
+		p.pending, p.pendingReason = digest, notNamed(digest, want)
 		p.setText(nil)
-		p.held = errors.New(p.waiting)
+		p.held = errors.New(p.pendingReason)
 		return
 	} else if want != "" {
 		return
@@ -93,21 +93,21 @@ func (a *approver) decideText(p *plan) {
 	case pin.Digest == "" && !a.lock.Locked() && !pin.Refused(digest):
 		return
 	}
-	p.waits, p.waiting = digest, a.waiting(p.name, pin, digest)
+	p.pending, p.pendingReason = digest, a.pendingReason(p.name, pin, digest)
 	if p.setText(a.approvedText(p, pin.Digest)); p.text == nil {
-		p.held = errors.New(p.waiting)
+		p.held = errors.New(p.pendingReason)
 	}
 }
 
 // holdBack holds the bytes of a plan; the approved ones serve in their place if they are available.
 func (a *approver) holdBack(p *plan, why string) {
-	p.waits, p.waiting = p.module.Digest, why
+	p.pending, p.pendingReason = p.module.Digest, why
 	m, loading := a.approved(p, *p.pin)
-	if p.module = m; m != nil && !a.tellApproved(p) {
+	if p.module = m; m != nil && !a.applyApprovedManifest(p) {
 		p.module = nil
 	}
 	if p.module == nil && !loading {
-		p.held = errors.New(p.waiting)
+		p.held = errors.New(p.pendingReason)
 	}
 }
 
@@ -128,33 +128,33 @@ func (a *approver) serveApproved(p *plan, why string) {
 	if p.module, _ = a.approved(p, pin); p.module == nil {
 		return
 	}
-	if !a.tellApproved(p) {
+	if !a.applyApprovedManifest(p) {
 		p.module = nil
 		return
 	}
-	p.err, p.held, p.waiting = nil, nil, why
+	p.err, p.held, p.pendingReason = nil, nil, why
 }
 
-// tellApproved applies the values of the approved manifest, or of none, to a plan; false if they were not stored.
-func (a *approver) tellApproved(p *plan) bool {
+// applyApprovedManifest applies the values of the approved manifest, or of none, to a plan; false if they were not stored.
+func (a *approver) applyApprovedManifest(p *plan) bool {
 	hash := p.pin.Definitions[lock.Manifest]
 	switch {
 	case hash == p.hashes()[lock.Manifest]:
 		return true
 	case hash == "":
-		p.told, p.config = nil, p.own
+		p.extism, p.config = nil, p.own
 		return true
 	}
 	raw, err := a.lock.Copies.Manifest(hash)
 	if err != nil {
 		return false
 	}
-	var s said
-	if json.Unmarshal(raw, &s) != nil {
+	var terms extismTerms
+	if json.Unmarshal(raw, &terms) != nil {
 		return false
 	}
-	p.told = &extismfile.Manifest{Config: s.Config, Wants: s.Wants, Memory: s.Memory, Timeout: s.Timeout}
-	p.config = p.own.narrowed(p.told, a.defaults)
+	p.extism = &extismfile.Manifest{Config: terms.Config, Wants: terms.Wants, Memory: terms.Memory, Timeout: terms.Timeout}
+	p.config = p.own.narrowed(p.extism, a.defaults)
 	return true
 }
 

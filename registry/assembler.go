@@ -46,7 +46,7 @@ func (a *assembler) assembleLocked() (look bool) {
 	var serving []*generation
 	status := make([]Status, 0, len(plans))
 	for _, p := range plans {
-		g := a.starter.serve(a.serving, p, a.inputs.defaults)
+		g := a.starter.generationFor(a.serving, p, a.inputs.defaults)
 		if g != nil {
 			serving = append(serving, g)
 		}
@@ -100,8 +100,8 @@ func (a *assembler) drop(m *plugin.Module, err error) {
 	}
 }
 
-// waiting returns the most urgent plan of a plugin.
-func (a *assembler) waiting(name string) *plan {
+// mostUrgent returns the most urgent plan of a plugin.
+func (a *assembler) mostUrgent(name string) *plan {
 	a.inputs.mu.Lock()
 	defer a.inputs.mu.Unlock()
 	var found *plan

@@ -14,8 +14,8 @@ import (
 // after a minute.
 const firstListTime = 45 * time.Second
 
-// sayAfter is how long a list waits before that is logged.
-const sayAfter = 100 * time.Millisecond
+// logAfter is how long a list waits before that is logged.
+const logAfter = 100 * time.Millisecond
 
 // firstList delays the lists of a starting registry until its plugins are known.
 type firstList struct {
@@ -24,17 +24,17 @@ type firstList struct {
 	began time.Time
 	limit time.Duration // since began
 	whole atomic.Bool   // lists need not wait any more
-	say   sync.Once
+	once  sync.Once     // for the log
 }
 
 // wait waits until the folder's files were loaded. loading names the plugins that are not, for the log.
 func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() string) {
 	wait, cancel := context.WithDeadline(ctx, l.began.Add(l.limit))
 	defer cancel()
-	quick, stop := context.WithTimeout(wait, sayAfter)
+	quick, stop := context.WithTimeout(wait, logAfter)
 	defer stop()
 	if f.Looked(quick) != nil && wait.Err() == nil {
-		l.say.Do(func() {
+		l.once.Do(func() {
 			l.log.Warn("the first list waits for plugins that are being compiled, which sallyport compile does beforehand",
 				"plugins", loading(), "longest", l.limit)
 		})

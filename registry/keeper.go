@@ -50,7 +50,7 @@ func (k *keeper) follow(plans []*plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range plans {
-		if p.copy == "" && p.pin != nil && p.held == nil && p.waits == "" && p.module != nil {
+		if p.copy == "" && p.pin != nil && p.held == nil && p.pending == "" && p.module != nil {
 			k.keep(p)
 		}
 		if p.isUpdate() {
@@ -157,7 +157,7 @@ func (k *keeper) compare(p *plan) {
 		return
 	}
 	k.seen[key] = true
-	terms, file := termsOf(m, p.extism.manifest()), p.path
+	terms, file := termsOf(m, p.manifestFile.manifest()), p.path
 	m.Retain()
 	k.life.work.Go(func() {
 		defer m.Release()

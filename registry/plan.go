@@ -19,15 +19,15 @@ import (
 // plan is one plugin that should exist: a name with a file or with built-in code. Its contents and its approval are
 // set last, by the approver.
 type plan struct {
-	name   string
-	path   string // "" for built-in code
-	file   *file  // nil: there is no such file
-	extism *file  // the Extism manifest that names file; nil if there is none
-	config Config
-	own    Config // the operator's configuration, before a manifest narrowed it
-	err    error  // why there can be no such plugin
-	held   error  // why it may not serve
-	rival  bool   // held because a different file was approved under its name
+	name         string
+	path         string // "" for built-in code
+	file         *file  // nil: there is no such file
+	manifestFile *file  // the Extism manifest that names file; nil if there is none
+	config       Config
+	own          Config // the operator's configuration, before a manifest narrowed it
+	err          error  // why there can be no such plugin
+	held         error  // why it may not serve
+	rival        bool   // held because a different file was approved under its name
 
 	contents
 	approval
@@ -38,15 +38,15 @@ type contents struct {
 	module *plugin.Module       // nil: none, or not yet
 	code   *plugin.Code         // serves in place of a module
 	text   *document.Document   // the document with that code; nil for none
-	told   *extismfile.Manifest // the Extism manifest in force; nil for none
+	extism *extismfile.Manifest // the Extism manifest in force; nil for none
 }
 
 // approval relates the newest bytes of a plugin to those that were approved.
 type approval struct {
-	pin     *lock.Pin // the approved terms; nil: no approval needed
-	waits   string    // the digest of bytes that wait for approval in place of those that serve; "" is none
-	waiting string    // why they wait
-	copy    string    // the stored copy that the module comes from; "" for the plugin's own file
+	pin           *lock.Pin // the approved terms; nil: no approval needed
+	pending       string    // the digest of bytes that wait for approval in place of those that serve; "" is none
+	pendingReason string    // why they wait
+	copy          string    // the stored copy that the module comes from; "" for the plugin's own file
 }
 
 // key identifies a plugin by name and path.
@@ -95,8 +95,8 @@ func (p *plan) serves() bool {
 // isThere reports whether the file of a plan exists though it is not loaded: it may still be being written.
 func (p *plan) isThere() bool {
 	path := p.path
-	if p.extism != nil && p.extism.extism != nil {
-		path = p.extism.extism.Module
+	if p.manifestFile != nil && p.manifestFile.extism != nil {
+		path = p.manifestFile.extism.Module
 	}
 	_, err := os.Stat(path)
 	return err == nil
@@ -104,8 +104,8 @@ func (p *plan) isThere() bool {
 
 // missing returns the error for a plugin without a file.
 func (p *plan) missing() error {
-	if p.extism != nil && p.extism.extism != nil && p.extism.extism.Module != "" {
-		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.extism.extism.Module))
+	if p.manifestFile != nil && p.manifestFile.extism != nil && p.manifestFile.extism.Module != "" {
+		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.manifestFile.extism.Module))
 	}
 	if n := len(p.config.Grants.Grants()); n > 0 {
 		return fmt.Errorf("there is no file %s in %s, so its grants match nothing", filepath.Base(p.path), filepath.Dir(p.path))
@@ -115,7 +115,7 @@ func (p *plan) missing() error {
 
 // extismWarnings returns the warnings about a plugin's Extism manifest.
 func (p *plan) extismWarnings() []string {
-	m := p.extism.manifest()
+	m := p.manifestFile.manifest()
 	if m == nil {
 		return nil
 	}
@@ -124,8 +124,8 @@ func (p *plan) extismWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("the manifest asks for %s, and nothing is granted; sallyport inspect %s shows the lines to grant",
 			placesOf(n), filepath.Base(p.path)))
 	}
-	if p.extism.err != nil {
-		warnings = append(warnings, fmt.Sprintf("the new manifest is not used, the old one is: %v", p.extism.err))
+	if p.manifestFile.err != nil {
+		warnings = append(warnings, fmt.Sprintf("the new manifest is not used, the old one is: %v", p.manifestFile.err))
 	}
 	return warnings
 }
@@ -177,5 +177,5 @@ func (p *plan) sameFile() bool {
 
 // isUpdate reports whether the bytes that wait may be approved by their interface.
 func (p *plan) isUpdate() bool {
-	return p.waits != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil && p.sameFile()
+	return p.pending != "" && p.config.Updates == UpdatesSame && p.file != nil && p.file.module != nil && p.sameFile()
 }

@@ -49,7 +49,7 @@ func (pl *planner) plans() []*plan {
 	pl.hold(plans)
 	a := approver{approvals: pl.approvals, files: pl.files, serving: pl.serving, defaults: pl.defaults}
 	for _, p := range plans {
-		if p.extism == nil {
+		if p.manifestFile == nil {
 			p.own = p.config
 		}
 		if p.file != nil {
@@ -213,7 +213,7 @@ func (pl *planner) ownPlugin(path, label string) bool {
 // values and its lower limits. A source in the configuration replaces the module.
 func (pl *planner) extismPlan(name, path string, c Config) *plan {
 	f := pl.files[path]
-	p := &plan{name: name, path: path, config: c, own: c, extism: f}
+	p := &plan{name: name, path: path, config: c, own: c, manifestFile: f}
 	if f == nil || f.extism == nil {
 		if f != nil {
 			p.err = f.err
@@ -223,7 +223,7 @@ func (pl *planner) extismPlan(name, path string, c Config) *plan {
 		}
 		return p
 	}
-	p.told = f.extism.Manifest
+	p.extism = f.extism.Manifest
 	module := f.extism.Module
 	if own := pl.folders.source(c); own != "" && own != path {
 		module = own

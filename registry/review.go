@@ -51,14 +51,14 @@ func (r *Registry) Review(name string) (*Review, error) {
 
 // waitingPlan returns the most urgent plan of a plugin, or why nothing waits.
 func (r *Registry) waitingPlan(name string) (*plan, error) {
-	found := r.assembler.waiting(name)
+	found := r.assembler.mostUrgent(name)
 	switch {
 	case found == nil:
 		return nil, fmt.Errorf("%w %q", ErrNoPlugin, name)
 	case found.err != nil:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.err)
-	case found.config.Digest != "" && found.waits != "":
-		return nil, fmt.Errorf("plugin %q: %s", name, found.waiting)
+	case found.config.Digest != "" && found.pending != "":
+		return nil, fmt.Errorf("plugin %q: %s", name, found.pendingReason)
 	case found.pin == nil && found.held != nil && !found.rival:
 		return nil, fmt.Errorf("plugin %q: %w", name, found.held)
 	case found.pin == nil && !found.rival || found.file == nil || found.file.module == nil && found.file.text == nil:
@@ -70,7 +70,7 @@ func (r *Registry) waitingPlan(name string) (*plan, error) {
 // urgent ranks the plans of one name by their need for a decision.
 func (p *plan) urgent() int {
 	switch {
-	case p.pin != nil && p.waits != "":
+	case p.pin != nil && p.pending != "":
 		return 3
 	case p.rival:
 		return 2

@@ -73,14 +73,14 @@ func (a approvals) statusOf(p *plan, g *generation) Status {
 		s.fail(StateHeld, p.held)
 	case p.path == "":
 		s.Dialect = "go"
-	case p.waiting != "" && g != nil:
-		s.Error = p.waiting
+	case p.pendingReason != "" && g != nil:
+		s.Error = p.pendingReason
 	case p.file == nil && p.isThere():
 		s.State = StateLoading
 	case p.file == nil:
 		s.fail(StateFailed, p.missing())
-		s.absent = p.config.Source == "" && p.extism == nil
-	case p.waits != "" && p.file.err == nil:
+		s.absent = p.config.Source == "" && p.manifestFile == nil
+	case p.pending != "" && p.file.err == nil:
 		s.State = StateLoading
 	case p.file.err != nil && g == nil:
 		s.fail(StateFailed, p.file.err)
@@ -99,7 +99,7 @@ func (a approvals) statusOf(p *plan, g *generation) Status {
 	if g != nil {
 		s.describe(g)
 	}
-	s.Waits, s.Updates = p.waits, string(p.config.Updates)
+	s.Waits, s.Updates = p.pending, string(p.config.Updates)
 	s.Warnings = append(s.Warnings, p.extismWarnings()...)
 	return s
 }
@@ -119,7 +119,7 @@ func (s *Status) describe(g *generation) {
 		s.Ceilings = append(s.Ceilings, lines)
 	}
 	s.intended = g.Offer().Ungranted
-	s.Warnings = slices.Concat(g.Offer().Problems, g.unsaid, s.intended)
+	s.Warnings = slices.Concat(g.Offer().Problems, g.wantProblems, s.intended)
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}

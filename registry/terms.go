@@ -14,20 +14,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// said is the approved part of an Extism manifest: with other values the same bytes behave differently.
-type said struct {
+// extismTerms is the approved part of an Extism manifest: with other values the same bytes behave differently.
+type extismTerms struct {
 	Config  map[string]string `json:"config"`
 	Wants   []json.RawMessage `json:"wants"`
 	Memory  uint64            `json:"memory,omitempty"`
 	Timeout time.Duration     `json:"timeout,omitempty"`
 }
 
-// saidBy encodes the approved part of a manifest; nil if it is empty.
-func saidBy(m *extismfile.Manifest) json.RawMessage {
+// encodeExtismTerms encodes the approved part of a manifest; nil if it is empty.
+func encodeExtismTerms(m *extismfile.Manifest) json.RawMessage {
 	if m == nil || len(m.Config)+len(m.Wants) == 0 && m.Memory == 0 && m.Timeout == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(said{m.Config, m.Wants, m.Memory, m.Timeout})
+	raw, err := json.Marshal(extismTerms{m.Config, m.Wants, m.Memory, m.Timeout})
 	if err != nil {
 		return nil // cannot fail: strings, numbers, and JSON that was made here
 	}
@@ -35,37 +35,37 @@ func saidBy(m *extismfile.Manifest) json.RawMessage {
 }
 
 // terms returns the terms of the plan's module, without its imports.
-func (c *contents) terms() lock.Terms { return termsOf(c.module, c.told) }
+func (c *contents) terms() lock.Terms { return termsOf(c.module, c.extism) }
 
 // termsOf returns the terms of a module under a manifest, without its imports.
-func termsOf(m *plugin.Module, told *extismfile.Manifest) lock.Terms {
-	t := lock.Terms{Digest: m.Digest, Wants: wantsOf(m, told), Definitions: m.Manifest.Definitions()}
-	if said := saidBy(told); said != nil {
-		t.Definitions[lock.Manifest] = said
+func termsOf(m *plugin.Module, extism *extismfile.Manifest) lock.Terms {
+	t := lock.Terms{Digest: m.Digest, Wants: wantsOf(m, extism), Definitions: m.Manifest.Definitions()}
+	if raw := encodeExtismTerms(extism); raw != nil {
+		t.Definitions[lock.Manifest] = raw
 	}
 	return t
 }
 
 // hashes returns the definition hashes of terms.
 func (c *contents) hashes() map[string]string {
-	said := saidBy(c.told)
-	if said == nil {
+	raw := encodeExtismTerms(c.extism)
+	if raw == nil {
 		return c.module.Hashes()
 	}
 	all := maps.Clone(c.module.Hashes())
-	all[lock.Manifest] = lock.Hash(said)
+	all[lock.Manifest] = lock.Hash(raw)
 	return all
 }
 
 // wants returns the wants of the module and of the manifest in force.
-func (c *contents) wants() []json.RawMessage { return wantsOf(c.module, c.told) }
+func (c *contents) wants() []json.RawMessage { return wantsOf(c.module, c.extism) }
 
 // wantsOf returns the wants of a module and of the manifest that names it.
-func wantsOf(m *plugin.Module, told *extismfile.Manifest) []json.RawMessage {
-	if told == nil {
+func wantsOf(m *plugin.Module, extism *extismfile.Manifest) []json.RawMessage {
+	if extism == nil {
 		return m.Manifest.Wants
 	}
-	return slices.Concat(m.Manifest.Wants, told.Wants)
+	return slices.Concat(m.Manifest.Wants, extism.Wants)
 }
 
 // newestTerms returns the terms and the bytes that an approval of a plan's current file covers. They must not be
@@ -81,7 +81,7 @@ func (a approvals) newestTerms(p *plan) (t lock.Terms, raw []byte, err error) {
 	if raw, err = a.bytesOf(p.file.module); err != nil {
 		return t, nil, err
 	}
-	t = termsOf(p.file.module, p.extism.manifest())
+	t = termsOf(p.file.module, p.manifestFile.manifest())
 	t.Imports, err = importsOf(raw)
 	return t, raw, err
 }

@@ -56,14 +56,14 @@ func (s slots) empty(key string) {
 // generation is a plugin.Generation with the inputs that it was made from.
 type generation struct {
 	*plugin.Generation
-	name     string
-	config   Config
-	limits   runtime.Limits // with the defaults applied
-	contents                // module, or code
-	manifest *manifest.Manifest
-	wants    []hostfuncs.Want  // the wants that the operator can grant
-	unsaid   []string          // problems of the other wants
-	pinned   map[string]string // hashes of the approved definitions; nil: all are approved
+	name         string
+	config       Config
+	limits       runtime.Limits // with the defaults applied
+	contents                    // module, or code
+	manifest     *manifest.Manifest
+	wants        []hostfuncs.Want  // the wants that the operator can grant
+	wantProblems []string          // problems of the other wants
+	pinned       map[string]string // hashes of the approved definitions; nil: all are approved
 }
 
 // fits reports whether a plan with these limits would make an equal generation. Line numbers of grants are ignored: an
@@ -97,8 +97,8 @@ type starter struct {
 	ready  func(context.Context) error // waits for files that are being loaded
 }
 
-// serve returns the generation of a plan: the serving one if it fits, else a new one; nil if the plan cannot serve.
-func (st *starter) serve(s slots, p *plan, defaults runtime.Limits) *generation {
+// generationFor returns the generation of a plan: the serving one if it fits, else a new one; nil if the plan cannot serve.
+func (st *starter) generationFor(s slots, p *plan, defaults runtime.Limits) *generation {
 	if err := p.unfit(defaults); err != nil && p.err == nil {
 		p.err = err
 	}
@@ -116,15 +116,15 @@ func (st *starter) serve(s slots, p *plan, defaults runtime.Limits) *generation 
 		one.now.Publish()
 		return one.now
 	}
-	one.now = st.start(one.home, p, limits)
+	one.now = st.newGeneration(one.home, p, limits)
 	one.home.Replace(one.now.Generation)
 	return one.now
 }
 
-// start makes a generation of a plan.
-func (st *starter) start(home *plugin.Plugin, p *plan, limits runtime.Limits) *generation {
+// newGeneration makes a generation of a plan.
+func (st *starter) newGeneration(home *plugin.Plugin, p *plan, limits runtime.Limits) *generation {
 	grants, err := p.fitting()
-	if err != nil { // serve has checked this
+	if err != nil { // generationFor has checked this
 		grants = nil
 	}
 	c := p.config
@@ -141,7 +141,7 @@ func (st *starter) start(home *plugin.Plugin, p *plan, limits runtime.Limits) *g
 	} else {
 		g.module, g.pinned = p.module, p.pinned()
 		wants := p.wants()
-		g.wants, g.unsaid = plugin.Wants(wants, g.manifest), plugin.Problems(wants, g.manifest)
+		g.wants, g.wantProblems = plugin.Wants(wants, g.manifest), plugin.Problems(wants, g.manifest)
 		policy.Digest, policy.Updates, policy.Wants = g.module.Digest, string(c.Updates), g.wants
 		o.Module, o.Admit = g.module, st.keeper.admission(p)
 		if g.pinned != nil {
