@@ -122,7 +122,8 @@ func TestWatch_reportsUpdatesOfOwnResources(t *testing.T) {
 		}
 		addPlugin()
 		told := make(chan catalog.Change, 8)
-		time.Sleep(2 * catalog.NotifyDelay) // in the bubble's time: changes of the start are delivered
+		time.Sleep(2 * catalog.NotifyDelay) // in the bubble's time: changes of the start are delivered,
+		synctest.Wait()                     // also by a timer of the same moment
 		defer r.Watch(func(c catalog.Change) { told <- c })()
 		reader, _ := r.Snapshot().Resource("a://x")
 		if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
