@@ -23,6 +23,15 @@ type Stamp struct {
 	Size          int64  // bytes
 	Mtime, Ctime  int64  // nanoseconds since 1970; Ctime is 0 where the system has none
 	Path          string // replaces Device and Inode where there are none
+	Beside        string // the Key of the file that belongs to this one; "" if there is none
+}
+
+// With returns the stamp of a file together with another one that belongs to it. Both ages count.
+func (s Stamp) With(other Stamp) Stamp {
+	s.Beside = s.Key() + "+" + other.Key()
+	s.Mtime = max(s.Mtime, other.Mtime)
+	s.Ctime = max(s.Ctime, other.Ctime)
+	return s
 }
 
 // Of returns the stamp of a regular file; links are followed.
@@ -47,7 +56,11 @@ func from(path string, info os.FileInfo) (Stamp, error) {
 
 // Key returns the stamp as text.
 func (s Stamp) Key() string {
-	return fmt.Sprintf("%d:%d:%d:%d:%d:%s", s.Device, s.Inode, s.Size, s.Mtime, s.Ctime, s.Path)
+	key := fmt.Sprintf("%d:%d:%d:%d:%d:%s", s.Device, s.Inode, s.Size, s.Mtime, s.Ctime, s.Path)
+	if s.Beside != "" {
+		key += "+" + s.Beside
+	}
+	return key
 }
 
 // Age returns the time since the last change of the file; negative if that is in the future.
