@@ -27,8 +27,9 @@ type Module struct {
 	engine   *Engine
 	compiled wazero.CompiledModule
 	binary   exports
-	minimum  uint64 // initial memory in bytes
-	beside   uint64 // bytes of host memory of an instance, beside its linear memory
+	custom   map[string][]byte // its sections for dialects
+	minimum  uint64            // initial memory in bytes
+	beside   uint64            // bytes of host memory of an instance, beside its linear memory
 	info     *rewrite.Info
 
 	mu   sync.Mutex
@@ -91,7 +92,26 @@ func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, inf
 		}
 	}
 	m.minimum = StartMemory(b)
+	m.custom = dialectSections(b)
 	return m
+}
+
+// maxSection bounds a custom section for dialects, in bytes; a larger one is ignored.
+const maxSection = 1 << 20
+
+// dialectSections copies the custom sections that dialects read.
+func dialectSections(b *wasmbin.Binary) map[string][]byte {
+	data, ok := b.CustomSection(wasmbin.CommandSection)
+	if !ok || len(data) > maxSection {
+		return nil
+	}
+	return map[string][]byte{wasmbin.CommandSection: bytes.Clone(data)}
+}
+
+// CustomSection returns a custom section for dialects; the caller must not modify it.
+func (m *Module) CustomSection(name string) ([]byte, bool) {
+	data, ok := m.custom[name]
+	return data, ok
 }
 
 // StartMemory returns the initial memory of an instance, in bytes.

@@ -27,6 +27,17 @@ type Starter interface {
 	Start(ctx context.Context, in *Instance) error
 }
 
+// Binder is implemented by a Dialect that reads a module once, for all calls of a pool.
+type Binder interface {
+	// Bind returns the dialect that serves the module.
+	Bind(m *Module) Dialect
+}
+
+// Ender is implemented by a Dialect whose guests end with their call: under no State is an instance kept.
+type Ender interface {
+	Ends()
+}
+
 // Request is a request to a guest: a method and its params as raw JSON, nil if absent.
 type Request struct {
 	Method string
@@ -91,6 +102,12 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 		opts.Cold = func(error) {}
 	}
 	l := opts.Limits.WithDefaults()
+	if b, ok := d.(Binder); ok {
+		d = b.Bind(m)
+	}
+	if _, ends := d.(Ender); ends && opts.State != StateFresh {
+		opts.State = StateCall
+	}
 	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
 		warmth: warmth{start: opts.Start, own: opts.Warm, cold: opts.Cold}}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())

@@ -7,6 +7,9 @@ import (
 // ManifestSection is the name of the custom section that holds a plugin's manifest.
 const ManifestSection = "sallyport.manifest"
 
+// CommandSection is the name of the custom section that holds the tool file of a WASI program, as JSON.
+const CommandSection = "sallyport.command"
+
 // PageSize is the unit of WebAssembly memory, in bytes.
 const PageSize = 65536
 
