@@ -1,0 +1,226 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// start is the main function of a program.
+const start = "_start"
+
+// Recognises reports whether a module uses this ABI: a program with a tool file in it.
+func Recognises(b *wasmbin.Binary) bool {
+	_, ok := b.CustomSection(Section)
+	return ok && IsProgram(b)
+}
+
+// IsProgram reports whether a module is a WASI program, with or without a tool file.
+func IsProgram(b *wasmbin.Binary) bool { return b.HasExport(start) }
+
+// Launcher is implemented by a runtime.Gate that can run a program.
+type Launcher interface {
+	// Launch sets the program's arguments, with its name first, its environment as NAME=VALUE, and its standard
+	// streams, before the guest runs. An empty name is that of the plugin. The operator's variables win over env; a
+	// nil stdin is at its end. Standard error also goes to the log.
+	Launch(args, env []string, stdin io.Reader, stdout, stderr io.Writer)
+	// ReadFile reads a file as the program would, of at most limit bytes.
+	ReadFile(path string, limit int) ([]byte, error)
+}
+
+// dialect serves the programs of a module, from its tool file.
+type dialect struct {
+	program *Program
+	err     error // of the tool file
+}
+
+var (
+	_ runtime.Binder = (*dialect)(nil)
+	_ runtime.Ender  = (*dialect)(nil)
+)
+
+// New returns the command dialect.
+func New() runtime.Dialect { return &dialect{err: errors.New("the module has no tool file")} }
+
+// Of returns the dialect for one program, whose module needs no tool file.
+func Of(p *Program) runtime.Dialect { return &dialect{program: p} }
+
+// Name returns the dialect's name.
+func (*dialect) Name() string { return "command" }
+
+// Ends implements runtime.Ender: a program ends with its call.
+func (*dialect) Ends() {}
+
+// Bind reads the tool file of a module.
+func (d *dialect) Bind(m *runtime.Module) runtime.Dialect {
+	raw, ok := m.CustomSection(Section)
+	if !ok {
+		return d
+	}
+	p, err := Parse(raw)
+	return &dialect{p, err}
+}
+
+// Serve runs the program for tools/call, and describes it without running it.
+func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	if d.err != nil {
+		return nil, endOf(runtime.KindGuest, "the tool file cannot be used: %v", d.err)
+	}
+	switch req.Method {
+	case "plugin/describe":
+		return d.program.Manifest(), nil
+	case "tools/call":
+		return d.program.call(ctx, in, req.Params)
+	}
+	return nil, &runtime.GuestError{Code: jsonrpc.CodeMethodNotFound, Message: "a program serves no " + req.Method}
+}
+
+// call runs the program once.
+func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.RawMessage) (json.RawMessage, error) {
+	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
+	t := p.tools[name]
+	if t == nil {
+		return nil, &runtime.GuestError{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("the tool file has no tool %q", clip(name))}
+	}
+	gate, ok := runtime.GateFrom(ctx).(Launcher)
+	if !ok {
+		return nil, errors.New("the gate cannot run programs")
+	}
+	if err := in.Check(start, nil, nil); err != nil {
+		return nil, err
+	}
+	limit := in.Limits().Output
+	out := &capture{limit: limit}
+	said := newTeller(ctx, t.stderr)
+	if err := p.launch(gate, t, jsonraw.Get(params, "arguments"), out, said); err != nil {
+		return nil, err
+	}
+	code, err := run(ctx, in)
+	said.flush()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.failure(code, out.content, said.wrote); err != nil {
+		return nil, err
+	}
+	content := out.content
+	if t.output.file != "" {
+		if content, err = gate.ReadFile(t.output.file, limit); err != nil {
+			return nil, endOf(runtime.KindGuest, "the program ended well, and its result %s cannot be read: %v", t.output.file, err)
+		}
+	}
+	result, err := t.result(content)
+	if err == nil && len(result) > limit {
+		return nil, overOutput(limit)
+	}
+	return result, err
+}
+
+// launch hands the command line and the streams to the gate.
+func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdout, stderr io.Writer) error {
+	l := &line{arguments: arguments}
+	if err := l.add(p.name); err != nil {
+		return err
+	}
+	if err := l.entries(t.args); err != nil {
+		return err
+	}
+	env, err := t.environment(l)
+	if err != nil {
+		return err
+	}
+	var stdin io.Reader
+	if t.stdin != nil {
+		content, err := t.stdin.content(arguments)
+		if err != nil {
+			return err
+		}
+		stdin = reader(content)
+	}
+	gate.Launch(l.args, env, stdin, stdout, stderr)
+	return nil
+}
+
+// environment returns the variables of a call. No stream is a terminal, so nothing is coloured or paged.
+func (t *tool) environment(l *line) ([]string, error) {
+	env := []string{"NO_COLOR=1", "TERM=dumb"}
+	for _, v := range t.env {
+		text := v.text
+		if v.value != nil {
+			texts, err := v.value.texts(l.arguments)
+			if err != nil {
+				return nil, err
+			}
+			if len(texts) == 0 {
+				continue
+			}
+			text = texts[0]
+		}
+		if l.size += len(v.name) + len(text) + 2; l.size > maxLine {
+			return nil, endOf(runtime.KindLimit, "the command line is over %d bytes: pass large values by the standard input of the tool", maxLine)
+		}
+		env = append(env, v.name+"="+text)
+	}
+	return env, nil
+}
+
+// run runs the program and returns its exit code; zero if its main function returned.
+func run(ctx context.Context, in *runtime.Instance) (uint32, error) {
+	_, err := in.Call(ctx, start)
+	var end *runtime.EndError
+	if errors.As(err, &end) && end.Kind == runtime.KindExit {
+		return end.Code, nil
+	}
+	return 0, err
+}
+
+// failure returns the error that an exit code means, nil if it means success. The end of standard error comes with
+// every failure; a program that explained nothing there is quoted from its standard output.
+func (t *tool) failure(code uint32, out []byte, explained bool) error {
+	o := t.outcomeOf(code)
+	if o.is == isOK {
+		return nil
+	}
+	end := endOf(runtime.KindExit, "the program exited with code %d", code)
+	if o.message != "" {
+		end.Message = fmt.Sprintf("%s (exit code %d)", o.message, code)
+	}
+	if last := lastLine(out); !explained && last != "" {
+		end.Message += ": " + last
+	}
+	if o.is == isRetry {
+		end.Kind = runtime.KindUnavailable
+	}
+	end.Code = code
+	return end
+}
+
+// maxQuote limits the line of output in an error, in bytes.
+const maxQuote = 400
+
+// lastLine returns the last line of an output that is not blank.
+func lastLine(out []byte) string {
+	out = bytes.TrimSpace(out)
+	line := strings.ToValidUTF8(string(out[bytes.LastIndexByte(out, '\n')+1:]), "\uFFFD")
+	if len(line) > maxQuote {
+		line = strings.ToValidUTF8(line[:maxQuote], "") + "…"
+	}
+	return line
+}
+
+func endOf(kind runtime.Kind, format string, args ...any) *runtime.EndError {
+	return &runtime.EndError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+func overOutput(limit int) *runtime.EndError {
+	return endOf(runtime.KindLimit, "the program's output is over the limit of %d bytes (limits.output)", limit)
+}

@@ -1,0 +1,215 @@
+package command
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+)
+
+const (
+	// maxText limits one text of the file, in bytes.
+	maxText = 16 << 10
+	// maxEnv limits the variables of one tool, maxExits its exit codes.
+	maxEnv, maxExits = 64, 256
+)
+
+// tool is one tool of a program.
+type tool struct {
+	name   string
+	args   []entry
+	stdin  *slot // nil is at its end
+	env    []variable
+	output output
+	exits  map[uint32]outcome
+	other  outcome // of the exit codes not listed
+	stderr string  // "log" or "progress"
+}
+
+// variable is one variable of the environment: a literal text, or a value of the caller.
+type variable struct {
+	name, text string
+	value      *slot
+}
+
+// outcome is the meaning of an exit code.
+type outcome struct {
+	is      string // isOK, isError or isRetry
+	message string // of a failure; "" is a general one
+}
+
+// The meanings of an exit code.
+const (
+	isOK    = "ok"
+	isError = "error"
+	isRetry = "retry"
+)
+
+// own are the keys of a tool that are not MCP's.
+func own() []string { return []string{"args", "stdin", "env", "output", "exit", "stderr"} }
+
+// parseTool parses one tool, and returns its definition for clients.
+func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
+	o, err := jsonraw.ParseObject(raw)
+	if err != nil {
+		return nil, nil, at.fail("a tool has keys and values: write name: NAME")
+	}
+	if err := at.keys(o, append(own(), "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta")...); err != nil {
+		return nil, nil, err
+	}
+	t := &tool{stderr: "log", other: outcome{is: isError}, exits: map[uint32]outcome{0: {is: isOK}}}
+	if t.name, err = at.key("name").text(o.Get("name"), maxName); err != nil {
+		return nil, nil, err
+	}
+	if t.name == "" {
+		return nil, nil, at.fail("the tool has no name: write name: NAME")
+	}
+	in, err := parseSchema(at.key("inputSchema"), o.Get("inputSchema"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, read := range []func(place, jsonraw.Object, *schema) error{t.readArgs, t.readStdin, t.readEnv, t.readOutput, t.readExit, t.readStderr} {
+		if err := read(at, o, in); err != nil {
+			return nil, nil, err
+		}
+	}
+	if unused := in.unused(); unused != "" {
+		return nil, nil, at.key("inputSchema").key("properties").key(unused).fail(
+			"the argument %q reaches the program nowhere: write \"{%s}\" into args, stdin or env, or remove it", clip(unused), clip(unused))
+	}
+	if o.Get("inputSchema") == nil {
+		o.Set("inputSchema", json.RawMessage(`{"type":"object"}`))
+	}
+	for _, key := range own() {
+		o.Delete(key)
+	}
+	return t, o.Append(nil), nil
+}
+
+func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {
+	raw, at := o.Get("stdin"), at.key("stdin")
+	text, err := at.text(raw, maxText)
+	if err != nil || raw == nil {
+		return err
+	}
+	name, ok := placeholder(text)
+	if !ok {
+		return at.fail("stdin is one argument of the tool: write stdin: \"{NAME}\"")
+	}
+	t.stdin, err = in.slot(at, name)
+	return err
+}
+
+func (t *tool) readEnv(at place, o jsonraw.Object, in *schema) error {
+	raw, at := o.Get("env"), at.key("env")
+	if raw == nil {
+		return nil
+	}
+	vars, err := jsonraw.ParseObject(raw)
+	if err != nil {
+		return at.fail("env has one NAME: VALUE for each variable")
+	}
+	if len(vars) > maxEnv {
+		return at.fail("there are %d variables, at most %d are allowed", len(vars), maxEnv)
+	}
+	for _, m := range vars {
+		at := at.key(m.Key)
+		if !isVariable(m.Key) {
+			return at.fail("%q is no name of a variable: letters, digits and _, not PWD", clip(m.Key))
+		}
+		text, err := at.text(m.Value, maxText)
+		if err != nil {
+			return err
+		}
+		v := variable{name: m.Key}
+		if name, ok := placeholder(text); ok {
+			if v.value, err = in.slot(at, name); err == nil {
+				err = v.value.single(at)
+			}
+		} else {
+			v.text, err = literal(at, text)
+		}
+		if err != nil {
+			return err
+		}
+		t.env = append(t.env, v)
+	}
+	return nil
+}
+
+// isVariable reports whether a tool file may set a variable of this name.
+func isVariable(name string) bool {
+	for i, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName && name != "PWD"
+}
+
+// readExit parses the meanings of exit codes: CODE: ok, CODE: retry, or CODE: a message; "other" is every other code.
+func (t *tool) readExit(at place, o jsonraw.Object, _ *schema) error {
+	raw, at := o.Get("exit"), at.key("exit")
+	if raw == nil {
+		return nil
+	}
+	codes, err := jsonraw.ParseObject(raw)
+	if err != nil {
+		return at.fail("exit has one CODE: MEANING for each exit code")
+	}
+	if len(codes) > maxExits {
+		return at.fail("there are %d exit codes, at most %d are allowed", len(codes), maxExits)
+	}
+	for _, m := range codes {
+		at := at.key(m.Key)
+		meaning, err := parseOutcome(at, m.Value)
+		if err != nil {
+			return err
+		}
+		if m.Key == "other" {
+			t.other = meaning
+			continue
+		}
+		code, err := strconv.ParseUint(m.Key, 10, 8)
+		if err != nil || m.Key != strconv.FormatUint(code, 10) {
+			return at.fail("%q is no exit code: write a number from 0 to 255, or other", clip(m.Key))
+		}
+		t.exits[uint32(code)] = meaning
+	}
+	return nil
+}
+
+// parseOutcome parses ok, error, retry, or an object with one of error and retry and its message.
+func parseOutcome(at place, raw json.RawMessage) (outcome, error) {
+	if word, ok := jsonraw.String(raw); ok && slices.Contains([]string{isOK, isError, isRetry}, word) {
+		return outcome{is: word}, nil
+	}
+	if o, err := jsonraw.ParseObject(raw); err == nil && len(o) == 1 && (o[0].Key == isError || o[0].Key == isRetry) {
+		message, err := at.key(o[0].Key).text(o[0].Value, maxText)
+		return outcome{o[0].Key, strings.TrimSuffix(message, ".")}, err
+	}
+	return outcome{}, at.fail("an exit code means ok, error, retry, {error: MESSAGE} or {retry: MESSAGE}")
+}
+
+func (t *tool) readStderr(at place, o jsonraw.Object, _ *schema) error {
+	raw := o.Get("stderr")
+	if raw == nil {
+		return nil
+	}
+	word, _ := jsonraw.String(raw)
+	if word != "log" && word != "progress" {
+		return at.key("stderr").fail("stderr is log or progress")
+	}
+	t.stderr = word
+	return nil
+}
+
+// outcomeOf returns the meaning of an exit code.
+func (t *tool) outcomeOf(code uint32) outcome {
+	if o, ok := t.exits[code]; ok {
+		return o
+	}
+	return t.other
+}
