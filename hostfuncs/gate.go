@@ -58,6 +58,7 @@ type Gate struct {
 	stderr   output
 	stdout   output
 	wasi     func() *wasi.State // nil before its first use
+	program  *process           // set by Launch; nil if the guest is no program
 }
 
 var (
@@ -105,6 +106,7 @@ func newState(g *Gate) *wasi.State {
 		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
 		Stdout: &g.stdout, Stderr: &g.stderr,
 	}
+	g.program.run(&o)
 	if j := g.replay.journal; j != nil {
 		o.Now, o.Monotonic, o.Sleep, o.Random = j.Now, j.Monotonic, j.Sleep, j
 	}
