@@ -5,14 +5,14 @@
 
 BIN      := build/sallyport
 PLUGINS  := time fetch files git conformance
-WASM     := $(PLUGINS:%=build/plugins/%.wasm)
+WASM     := $(PLUGINS:%=build/plugins/%.wasm) build/plugins/gojq.wasm
 ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 10s
 SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles decoders escape-guest bench challenges conformance clients browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles decoders escape-guest bench challenges conformance clients programs browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -37,6 +37,14 @@ build/plugins/%.wasm: $(BIN) FORCE
 	@$(BIN) pack build/wasm/$*.wasm --state build/state >/dev/null
 	@cmp -s build/wasm/$*.wasm $@ || cp build/wasm/$*.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
 
+# A program of others, with the tool file that makes tools of it.
+build/plugins/gojq.wasm: FORCE
+	@echo "building $@"
+	@mkdir -p build/plugins build/wasm
+	@cd plugins/gojq && GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w' -o ../../build/wasm/gojq.wasm github.com/itchyny/gojq/cmd/gojq
+	@cmp -s plugins/gojq/gojq.tool.yaml build/plugins/gojq.tool.yaml || cp plugins/gojq/gojq.tool.yaml build/plugins/
+	@cmp -s build/wasm/gojq.wasm $@ || cp build/wasm/gojq.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
+
 run: $(BIN) plugins ## build all and serve build/plugins on 127.0.0.1:8470/mcp, or ADDR
 	$(BIN) serve build/plugins --http $(ADDR) --no-token --config plugins/sallyport.yaml --state build/state
 
@@ -50,7 +58,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -119,6 +127,9 @@ build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sall
 
 clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio and HTTP
 	go test -tags clients ./cmd/sallyport -run 'TestClients' -count=1 -v
+
+programs: $(BIN) ## programs of others as plugins, beside the same programs natively
+	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
 browser: $(BIN) plugins ## the console page in a headless Chromium, which apt-get installs if it is missing
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
