@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 )
 
 // approvals relates plugin names and files to the lock, and words the operator's next step.
@@ -74,7 +75,7 @@ func (a approvals) named(p *plan, digest string) *lock.Pin {
 
 // bytesOf reads the bytes of a module again: from its file, or from the stored copy.
 func (a approvals) bytesOf(m *plugin.Module) ([]byte, error) {
-	wasm, _, err := fileid.Read(m.Path)
+	wasm, _, err := toolfile.Read(m.Path)
 	if err == nil && fileid.Digest(wasm) == m.Digest {
 		return wasm, nil
 	}

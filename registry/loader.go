@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -61,7 +62,7 @@ func (l *loader) load(ctx context.Context, path string, before *plugin.Module) l
 		f, st, err := extismfile.Read(path)
 		return loaded{path: path, stamp: st, extism: f, err: err}
 	}
-	st, err := fileid.Of(path)
+	st, err := toolfile.Stamp(path)
 	if err != nil {
 		return loaded{path: path, err: fileid.Plain(err)}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
-	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -123,7 +123,7 @@ func compileFile(ctx context.Context, engine *runtime.Engine, file string) error
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	wasm, _, err := fileid.Read(file)
+	wasm, _, err := toolfile.Read(file)
 	if err != nil {
 		return err
 	}

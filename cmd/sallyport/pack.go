@@ -12,8 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
-	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -55,7 +55,7 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	if file, err = filepath.EvalSymlinks(file); err != nil { // replace the link's target and not the link
 		return err
 	}
-	wasm, _, err := fileid.Read(file)
+	wasm, _, err := toolfile.Read(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

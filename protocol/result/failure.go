@@ -80,6 +80,9 @@ func (f *Failure) Data(call string) json.RawMessage {
 		{Key: "kind", Value: jsonraw.AppendString(nil, string(f.Kind))},
 		{Key: "retryable", Value: strconv.AppendBool(nil, f.retryable())},
 	}
+	if f.code != 0 && (f.Kind == runtime.KindExit || f.Kind == runtime.KindUnavailable) {
+		o.Set("exitCode", strconv.AppendUint(nil, uint64(f.code), 10))
+	}
 	if f.RetryAfterMs > 0 {
 		o.Set("retryAfterMs", strconv.AppendInt(nil, f.RetryAfterMs, 10))
 	}

@@ -155,8 +155,8 @@ func (f *Watcher) Run() {
 			f.mark(path)
 			f.work.add(-1, 0)
 		case e := <-events:
-			if f.wanted(e.Name) {
-				f.mark(e.Name)
+			if path := subject(e.Name); f.wanted(path) {
+				f.mark(path)
 			}
 		case err := <-errs:
 			f.Logger.Warn("folder watch", "error", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 )
 
 // wanted reports whether plugins are loaded from a path.
@@ -24,6 +25,14 @@ func (f *Watcher) wanted(path string) bool {
 func isPlugin(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
+}
+
+// subject returns the plugin file that a changed file is, or belongs to.
+func subject(path string) string {
+	if toolfile.Is(path) {
+		return toolfile.Module(path)
+	}
+	return path
 }
 
 // mark records that a path may have changed.
@@ -42,7 +51,7 @@ func (f *Watcher) scan() {
 	here := f.list()
 	stamps := f.Files.Stamps()
 	for path := range here {
-		st, err := fileid.Of(path)
+		st, err := toolfile.Stamp(path)
 		if known, ok := stamps[path]; !ok || err != nil || known != st {
 			f.mark(path)
 		}
@@ -114,7 +123,7 @@ func (f *Watcher) due() {
 // check decides about one pending path: removed, unchanged, not settled, or to be loaded.
 func (f *Watcher) check(path string, now time.Time) {
 	p := f.pending[path]
-	st, err := fileid.Of(path)
+	st, err := toolfile.Stamp(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fileid.ErrNotRegular) || err == nil && !f.wanted(path) {
 		f.gone(path, p, now)
 		return

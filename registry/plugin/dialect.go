@@ -2,7 +2,11 @@ package plugin
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -17,12 +21,23 @@ type Dialect struct {
 var (
 	errExtism = errors.New("this is an Extism plugin (it imports extism:host/env), and this host was made without that dialect; " +
 		"build it with a Sallyport PDK")
-	errCommand = errors.New("this is a WASI program (it exports _start), which this version does not run as a plugin yet; " +
-		"build it with a Sallyport PDK, as a reactor that exports mcp_handle")
+	errCommand = errors.New("this is a WASI program (it exports _start) without a tool file beside it, which makes tools of its command line")
 	errProgram = errors.New("this module exports mcp_handle and _start, so it was linked as a program; " +
 		"build it with go build -buildmode=c-shared, or your language's way to make a reactor")
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
+
+// named adds to the error of a program without a tool file the path to write one to.
+func named(err error, path string) error {
+	if !errors.Is(err, errCommand) {
+		return err
+	}
+	path = toolfile.Beside(path)
+	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
+		path = strconv.Quote(path)
+	}
+	return fmt.Errorf("%w: write %s", err, path)
+}
 
 // Detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.
 func Detect(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -109,11 +110,12 @@ func describeDocument(path string) (*Description, error) {
 }
 
 func describeModule(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
-	wasm, _, err := fileid.Read(path)
+	wasm, _, err := toolfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	return describeBytes(ctx, wasm, dialects, describe)
+	d, err := describeBytes(ctx, wasm, dialects, describe)
+	return d, named(err, path)
 }
 
 func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {

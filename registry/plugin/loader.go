@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -43,7 +44,7 @@ func (l *Loader) Find(ctx context.Context, path string, st fileid.Stamp, before 
 		}
 	}
 	began := time.Now()
-	wasm, st, err := l.Buffers.Read(path)
+	wasm, st, err := toolfile.ReadBy(l.Buffers.Read, path)
 	if err != nil {
 		return nil, st, err
 	}
@@ -91,7 +92,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	}
 	d, err := Detect(b, l.Dialects)
 	if err != nil {
-		return nil, err
+		return nil, named(err, path)
 	}
 	m := newModule(path, digest)
 	m.Dialect, m.Memory = d, runtime.StartMemory(b)

@@ -31,6 +31,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -171,11 +172,11 @@ func protected(s *settings.Settings, files []registry.File) []string {
 	}
 	home, _ := os.UserHomeDir()
 	for _, p := range s.Plugins {
-		paths = append(paths, p.Source)
+		paths = append(paths, p.Source, toolfile.Beside(p.Source))
 		paths = append(paths, hostfuncs.SecretFiles(p.Grants, home)...)
 	}
 	for _, f := range files {
-		paths = append(paths, f.Path)
+		paths = append(paths, f.Path, toolfile.Beside(f.Path))
 	}
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
 }

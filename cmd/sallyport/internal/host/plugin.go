@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
@@ -29,11 +30,15 @@ func pluginConfigs(s *settings.Settings) map[string]registry.Config {
 // The gate provides the configuration of Extism plugins.
 var _ extism.Configured = (*hostfuncs.Gate)(nil)
 
+// The gate runs programs.
+var _ command.Launcher = (*hostfuncs.Gate)(nil)
+
 // Dialects returns the ABIs in the order in which a module is tested for them.
 func Dialects() []registry.Dialect {
 	return []registry.Dialect{
 		{Recognises: native.Recognises, Dialect: native.New()},
 		{Recognises: extism.Recognises, Dialect: extism.New()},
+		{Recognises: command.Recognises, Dialect: command.New()},
 	}
 }
 

@@ -1,0 +1,256 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// wasiProgram builds the program in testdata/NAME for WASI, once.
+var wasiProgram = once(func(t *testing.T, name string) string {
+	out := filepath.Join(sharedState(t), name+".wasm")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+})
+
+// wrapped returns a plugin folder with the program in testdata/command and its tool file.
+func wrapped(t *testing.T) string {
+	t.Helper()
+	return folder(t, wasiProgram(t, "command"), filepath.Join("testdata", "command", "command.tool.yaml"))
+}
+
+// exitCodeOf returns the exit code of a failed program; 0 if there is none.
+func exitCodeOf(r *mcp.CallToolResult) int {
+	data, _ := r.Meta["dev.sallyport/error"].(map[string]any)
+	code, _ := data["exitCode"].(float64)
+	return int(code)
+}
+
+// retryableOf reports whether a failed result says that it may be retried.
+func retryableOf(r *mcp.CallToolResult) bool {
+	data, _ := r.Meta["dev.sallyport/error"].(map[string]any)
+	retryable, _ := data["retryable"].(bool)
+	return retryable
+}
+
+// programEnds are the ends of a program, and the client's view of each.
+var programEnds = []struct {
+	tool string
+	args map[string]any
+	kind string
+	want string // the whole text, or with … at its end its beginning
+	code int
+}{
+	{"gigabyte", nil, "limit", "command-gigabyte: the program's output is over the limit of 8388608 bytes (limits.output)", 0},
+	{"jsonline", nil, "limit", "command-jsonline: the program's output is over the limit of 8388608 bytes (limits.output)", 0},
+	{"binary", nil, "guest", "command-binary: the program's output is not UTF-8: byte 3 of 5; its tool file can say output: {as: bytes, type: …}", 0},
+	{"half", nil, "guest", "command-half: the program's output is not UTF-8: byte 3 of 4; its tool file can say output: {as: bytes, type: …}", 0},
+	{"nojson", nil, "guest", "command-nojson: the program's output is empty, and not the JSON that its tool file announces", 0},
+	{"silent", nil, "", "", 0},
+	{"prompt", nil, "", `Name? hello "" EOF`, 0},
+	{"reads", nil, "deadline", "command-reads: the guest did not answer in time: limits.deadline is 2s", 0},
+	{"loop", nil, "deadline", "command-loop: the guest did not answer in time: limits.deadline is 2s", 0},
+	{"sleep", nil, "deadline", "command-sleep: the guest did not answer in time: limits.deadline is 2s", 0},
+	{"exit", map[string]any{"code": 0}, "", "", 0},
+	{"exit", map[string]any{"code": 1}, "exit", "command-exit: the program exited with code 1", 1},
+	{"exit", map[string]any{"code": 3}, "exit", "command-exit: the thing is missing (exit code 3)", 3},
+	{"exit", map[string]any{"code": 75}, "unavailable", "command-exit: the thing is busy (exit code 75)", 75},
+	{"exit", map[string]any{"code": 127}, "exit", "command-exit: the program exited with code 127", 127},
+	{"exit", map[string]any{"code": -1}, "invalid", `command-exit: the argument "code" begins with a dash, so the program could read it as an option: this tool takes no such value`, 0},
+	{"grep", nil, "", "", 0},
+	{"fail", nil, "exit", "command-fail: the program exited with code 1\nstep one\ncannot open the thing", 1},
+	{"failout", nil, "exit", "command-failout: the program exited with code 1: usage: command THING", 1},
+	{"trap", nil, "exit", "command-trap: the program exited with code 2\npanic: as asked…", 2},
+	{"fork", nil, "", "open /dev/null: No such file or directory\n", 0},
+	{"colour", nil, "", "red", 0},
+	{"echo", map[string]any{"one": "a\x00b"}, "invalid", `command-echo: the argument "one" has a NUL byte, which cannot be passed to a program`, 0},
+	{"echo", map[string]any{"one": "--help"}, "invalid", `command-echo: the argument "one" begins with a dash, so the program could read it as an option: this tool takes no such value`, 0},
+	{"echo", map[string]any{"one": strings.Repeat("x", 1<<20)}, "limit", "command-echo: the command line is over 1048576 bytes: pass large values by the standard input of the tool", 0},
+}
+
+func TestProgram_endsAreExact(t *testing.T) {
+	s := connect(t, "plugins: {command: {limits: {deadline: 2s, memory: 512MiB}}}", wrapped(t))
+	for _, c := range programEnds {
+		r := call(t, s, "command-"+c.tool, c.args)
+		got := text(r)
+		beginning, cut := strings.CutSuffix(c.want, "…")
+		if strings.HasSuffix(c.want, "type: …}") {
+			beginning, cut = c.want, false
+		}
+		if kindOf(r) != c.kind || r.IsError != (c.kind != "") || exitCodeOf(r) != c.code || got != beginning && !(cut && strings.HasPrefix(got, beginning)) {
+			t.Errorf("%s %.60v: got kind %q, code %d, text %.300q, want kind %q, code %d, text %q", c.tool, c.args, kindOf(r), exitCodeOf(r), got, c.kind, c.code, c.want)
+		}
+		if want := slices.Contains([]string{"unavailable", "limit", "deadline"}, c.kind); retryableOf(r) != want {
+			t.Errorf("%s %.60v: retryable is %v, want %v", c.tool, c.args, !want, want)
+		}
+		if next := text(call(t, s, "command-count", nil)); next != "1\n" {
+			t.Errorf("after %s the next call got %q, want a new instance", c.tool, next)
+		}
+	}
+}
+
+func TestProgram_getsItsCommandLine(t *testing.T) {
+	s := connect(t, "plugins: {command: {grants: ['config: {MODE: loud}']}}", wrapped(t))
+	type echo struct {
+		Args       []string
+		Stdin, Err string
+		Env        []string
+		Terminal   bool
+		Program    string
+	}
+	given := []string{"", " ", "a b", "$(id)", "`id`", "'x'", "\"", "--flag", "-", "line\nend", "*", "größe", "\\"}
+	r := call(t, s, "command-echo", map[string]any{"one": "1", "values": given, "text": "in\nput", "zone": "Europe/Berlin"})
+	var got echo
+	raw, err := json.Marshal(r.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
+	}
+	if err != nil {
+		t.Fatal(err, text(r))
+	}
+	if want := append([]string{"1", "--"}, given...); !slices.Equal(got.Args, want) {
+		t.Errorf("arguments: got %q, want %q", got.Args, want)
+	}
+	env := []string{"MODE=loud", "NO_COLOR=1", "PWD=/workspace", "TERM=dumb", "TZ=Europe/Berlin"}
+	slices.Sort(got.Env)
+	if got.Stdin != "in\nput" || got.Err != "<nil>" || got.Terminal || got.Program != "command" || !slices.Equal(got.Env, env) {
+		t.Errorf("got %+v, want the environment %q", got, env)
+	}
+}
+
+func TestProgram_reachesFilesByItsGrants(t *testing.T) {
+	work := t.TempDir()
+	s := connect(t, "plugins: {command: {workspace: "+work+", grants: ['fs: write {workspace}/**']}}", wrapped(t))
+	write := func(tool, path string, more map[string]any) *mcp.CallToolResult {
+		args := map[string]any{"path": path, "text": "content of " + path}
+		for k, v := range more {
+			args[k] = v
+		}
+		return call(t, s, "command-"+tool, args)
+	}
+	if r := write("write", "/workspace/a.txt", nil); r.IsError || text(r) != "written\n" {
+		t.Errorf("write: %s", text(r))
+	}
+	if raw, err := os.ReadFile(filepath.Join(work, "a.txt")); err != nil || string(raw) != "content of /workspace/a.txt" {
+		t.Errorf("the written file: %q %v", raw, err)
+	}
+	if r := write("write", "b.txt", map[string]any{"code": 4}); !r.IsError || exitCodeOf(r) != 4 {
+		t.Errorf("a failing write: %s", text(r))
+	}
+	if r := write("writeReadOnly", "b.txt", nil); !r.IsError {
+		t.Errorf("a read-only tool wrote: %s", text(r))
+	}
+	if r := write("write", filepath.Join(t.TempDir(), "b.txt"), nil); !r.IsError {
+		t.Errorf("a write without a grant: %s", text(r))
+	}
+	if r := write("made", "out.txt", nil); text(r) != "content of out.txt" {
+		t.Errorf("output of a file: %s", text(r))
+	}
+	if r := write("made", "other.txt", nil); !r.IsError || !strings.Contains(text(r), "/workspace/out.txt cannot be read") && !strings.Contains(text(r), "content of out.txt") {
+		t.Logf("a file that was there before: %s", text(r))
+	}
+	if _, err := os.Stat(filepath.Join(work, "b.txt")); err == nil {
+		t.Error("a call that failed left a file")
+	}
+}
+
+func TestProgram_sendsStderrAsProgress(t *testing.T) {
+	told := make(chan string, 16)
+	s := session(t, &mcp.CommandTransport{Command: program(t, "", "serve", wrapped(t))}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params.Message },
+	})
+	p := &mcp.CallToolParams{Name: "command-steps"}
+	p.SetProgressToken("p")
+	if r, err := s.CallTool(t.Context(), p); err != nil || text(r) != "done\n" {
+		t.Fatal(err, text(r))
+	}
+	for _, want := range []string{"step 1", "step 2", "step 3"} {
+		select {
+		case got := <-told:
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no %q", want)
+		}
+	}
+}
+
+func TestProgram_changedToolFileIsAChangedPlugin(t *testing.T) {
+	dir := wrapped(t)
+	file := filepath.Join(dir, "command.tool.yaml")
+	before := statusIn(t, dir, "command")
+	one := func(args string) []byte { return []byte("tools:\n  - name: count\n    args: [" + args + "]\n") }
+	put(t, file, one("count"))
+	if after := statusIn(t, dir, "command"); after["digest"] == before["digest"] || after["digest"] == "" {
+		t.Errorf("the digest is %v with both tool files", after["digest"])
+	}
+	changed := make(chan struct{}, 16)
+	s := session(t, &mcp.CommandTransport{Command: program(t, "plugins: {command: {dev: true}}", "serve", dir)}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+	})
+	if got := text(call(t, s, "command-count", nil)); got != "1\n" {
+		t.Fatalf("got %q", got)
+	}
+	put(t, file, []byte("tools:\n  - name: hi\n    args: [count]\n"))
+	select {
+	case <-changed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no notice of the changed tool file")
+	}
+	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
+		t.Errorf("the new tool gave %q", got)
+	}
+	put(t, file, []byte("tools:\n  - name: hi\n    arg: [count]\n"))
+	eventually(t, "the error is told with its line", func() bool {
+		r, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sallyport://plugins"})
+		return err == nil && strings.Contains(r.Contents[0].Text, `command.tool.yaml: line 3: unknown key \"arg\"; did you mean \"args\"?`)
+	})
+	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
+		t.Errorf("the last good tool file does not serve: %q", got)
+	}
+}
+
+func TestProgram_changedToolFileIsHeldUntilApproved(t *testing.T) {
+	dir := wrapped(t)
+	state := t.TempDir()
+	file := filepath.Join(dir, "command.tool.yaml")
+	serve := func() *mcp.ClientSession {
+		return session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--state", state)}, nil)
+	}
+	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
+		t.Fatalf("got %q", got)
+	}
+	put(t, file, []byte("tools:\n  - name: silent\n    args: [count]\n"))
+	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
+		t.Errorf("a changed command line ran without approval: %q", got)
+	}
+	if screen, code := answer(t, program(t, "", "approve", "command", dir, "--state", state), "y"); code != 0 {
+		t.Fatalf("approve ended with %d: %s", code, screen)
+	}
+	if got := text(call(t, serve(), "command-silent", nil)); got != "1\n" {
+		t.Errorf("after the approval: %q", got)
+	}
+}
+
+func TestProgram_withoutAToolFileSaysWhatToType(t *testing.T) {
+	dir := folder(t, wasiProgram(t, "command"))
+	out, err := program(t, "", "inspect", filepath.Join(dir, "command.wasm")).CombinedOutput()
+	if want := "this is a WASI program (it exports _start) without a tool file beside it, which makes tools of its command line: write " + filepath.Join(dir, "command.tool.yaml"); err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
+		t.Errorf("got %s, want %s", out, want)
+	}
+}

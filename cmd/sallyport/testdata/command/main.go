@@ -1,0 +1,97 @@
+// Command command is a program that misbehaves as its first argument says. It knows nothing of Sallyport.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	switch os.Args[1] {
+	case "echo": // what it was given
+		stdin, err := io.ReadAll(os.Stdin)
+		info, _ := os.Stdout.Stat()
+		json.NewEncoder(os.Stdout).Encode(map[string]any{
+			"args": os.Args[2:], "stdin": string(stdin), "err": fmt.Sprint(err), "env": os.Environ(),
+			"terminal": info.Mode()&os.ModeCharDevice != 0, "program": os.Args[0],
+		})
+	case "gigabyte":
+		w := bufio.NewWriterSize(os.Stdout, 1<<20)
+		for range 1 << 14 {
+			w.WriteString(strings.Repeat("x", 1<<16))
+		}
+		w.Flush()
+	case "jsonline":
+		os.Stdout.WriteString(`"` + strings.Repeat("x", 100<<20) + `"`)
+	case "binary":
+		os.Stdout.Write([]byte{0, 1, 2, 0xff, 0xfe})
+	case "half":
+		os.Stdout.WriteString("caf\xc3")
+	case "silent":
+	case "reads": // for ever, though there is nothing to read
+		b := make([]byte, 1)
+		for {
+			os.Stdin.Read(b)
+		}
+	case "prompt":
+		fmt.Print("Name? ")
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Printf("hello %q %v", line, err)
+	case "exit":
+		code, _ := strconv.Atoi(os.Args[2])
+		os.Exit(code)
+	case "fail":
+		fmt.Fprintln(os.Stderr, "step one")
+		fmt.Fprintln(os.Stderr, "\x1b[31mcannot open the thing\x1b[0m")
+		os.Exit(1)
+	case "failout":
+		fmt.Println("usage: command THING")
+		os.Exit(1)
+	case "trap":
+		panic("as asked")
+	case "loop":
+		for i := 0; ; i++ {
+			os.Args[0] = strconv.Itoa(i)
+		}
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "fork":
+		fmt.Println(exec.Command("/bin/true").Run())
+	case "write":
+		if err := os.WriteFile(os.Args[2], []byte(os.Args[3]), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		if len(os.Args) > 4 {
+			code, _ := strconv.Atoi(os.Args[4])
+			os.Exit(code)
+		}
+		fmt.Println("written")
+	case "read":
+		text, err := os.ReadFile(os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Stdout.Write(text)
+	case "count": // a second call begins anew
+		counter++
+		fmt.Println(counter)
+	case "steps":
+		for i := range 3 {
+			fmt.Fprintf(os.Stderr, "step %d\n", i+1)
+		}
+		fmt.Println("done")
+	case "colour":
+		os.Stdout.WriteString("\x1b[31mred\x1b[0m")
+	}
+}
+
+var counter int
