@@ -3,7 +3,6 @@ package journal
 import (
 	"encoding/binary"
 	"errors"
-	"time"
 
 	"math/rand/v2"
 )
@@ -21,12 +20,15 @@ var errFormat = errors.New("not a journal")
 //	1 · seed [32] · base · binding · count · count × (family · request [12] · at · how · outcome · did)
 //
 // Numbers are varints, and texts are prefixed by their length.
-func (j *Journal) Append(dst []byte) []byte {
+func (j *Journal) Append(dst []byte) []byte { return j.encode(dst, j.entries) }
+
+// encode is Append with these entries.
+func (j *Journal) encode(dst []byte, entries []entry) []byte {
 	dst = append(append(dst, format), j.seed[:]...)
 	dst = binary.AppendVarint(dst, j.base)
 	dst = appendText(dst, j.binding)
-	dst = binary.AppendUvarint(dst, uint64(len(j.entries)))
-	for _, e := range j.entries {
+	dst = binary.AppendUvarint(dst, uint64(len(entries)))
+	for _, e := range entries {
 		dst = appendText(dst, []byte(e.family))
 		dst = append(dst, e.request[:]...)
 		dst = binary.AppendVarint(dst, e.at)
@@ -42,7 +44,7 @@ func appendText(dst, p []byte) []byte {
 // Decode decodes a journal. It replays from its first entry, and shares memory with data.
 func Decode(data []byte) (*Journal, error) {
 	r := reader{data: data}
-	j := &Journal{real: time.Now}
+	j := New()
 	if r.byte() != format {
 		return nil, errFormat
 	}

@@ -19,12 +19,8 @@
 package journal
 
 import (
-	cryptorand "crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	gohash "hash"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -60,71 +56,18 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("its call %d is %s when it is run again, and was %s", e.Index, e.Is, e.Was)
 }
 
-// hash identifies a request. It stays within sealed state, so that 12 bytes suffice.
-type hash [12]byte
-
-// sum hashes the parts of a request.
-func sum(parts [][]byte) (h hash) {
-	s := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(s, "%d:", len(p))
-		s.Write(p)
-	}
-	copy(h[:], s.Sum(nil))
-	return h
-}
-
-// entry is one request with its outcome.
-type entry struct {
-	family  string
-	request hash
-	at      int64 // clock after it, in nanoseconds since base
-	how     how
-	outcome []byte // in state begun: its description for people
-	did     []byte // its changes, for people, one line each
-}
-
-// how is the state of an entry.
-type how byte
-
-const (
-	answered how = iota
-	open         // unanswered: the run ended here
-	begun        // perhaps performed: its outcome is missing
-	lost         // the journal was full here
-)
-
 // Journal records one call. It serves one guest, on one goroutine.
 type Journal struct {
-	seed    [32]byte
-	base    int64  // start of the call, in nanoseconds since 1970
-	binding []byte // identity of the plugin and grants it is bound to
-	entries []entry
-	next    int // index of the entry to be replayed next
-	size    int
-	full    bool
-	dropped int         // entries that exceeded the bounds
-	seen    gohash.Hash // hash of the observations since the last entry
-	looks   int         // their number
-	did     []string    // changes of the request in progress
-
-	write func(part []byte) error // nil: not persisted while the call runs
-	saved int                     // number of entries written
-
-	now    int64 // the clock, in nanoseconds since base
-	real   func() time.Time
-	random *rand.ChaCha8
+	clock
+	tape
+	observed
+	part
+	binding []byte   // identity of the plugin and grants it is bound to
+	did     []string // changes of the request in progress
 }
 
 // New returns the journal of a call that begins now. Bind must be called before use.
-func New() *Journal { return &Journal{real: time.Now} }
-
-// begin initializes the state that only a replayable call needs.
-func (j *Journal) begin() {
-	j.base = j.real().UnixNano()
-	cryptorand.Read(j.seed[:])
-	j.random = rand.NewChaCha8(j.seed)
-}
+func New() *Journal { return &Journal{clock: clock{real: time.Now}} }
 
 // Bound reports whether Bind has been called.
 func (j *Journal) Bound() bool { return j.binding != nil }
@@ -134,7 +77,7 @@ func (j *Journal) Bound() bool { return j.binding != nil }
 func (j *Journal) Bind(binding []byte) error {
 	if j.binding == nil {
 		j.binding = binding
-		j.begin()
+		j.clock.begin()
 		return nil
 	}
 	if string(j.binding) != string(binding) {
@@ -143,32 +86,12 @@ func (j *Journal) Bind(binding []byte) error {
 	return nil
 }
 
-// Replaying reports whether entries remain to be replayed. Guest output during replay repeats that of the earlier
-// run.
-func (j *Journal) Replaying() bool { return j.next < len(j.entries) }
-
-// observations is the family of entries that summarize all observations between two other entries.
-const observations = "looking at files and keys"
-
-// Observe adds content that the guest reads again on replay. The journal keeps only a hash, and replay fails if the
-// content has changed.
-func (j *Journal) Observe(parts ...[]byte) {
-	if j.seen == nil {
-		j.seen = sha256.New()
-	}
-	h := sum(parts)
-	j.seen.Write(h[:])
-	j.looks++
-}
-
 // look records the observations as an entry, or compares them with the recorded one.
 func (j *Journal) look() error {
-	if j.looks == 0 {
+	h, ok := j.take()
+	if !ok {
 		return nil
 	}
-	var h hash
-	copy(h[:], j.seen.Sum(nil))
-	j.seen, j.looks = nil, 0
 	if !j.Replaying() {
 		j.add(entry{family: observations, request: h, at: j.now})
 		return nil
@@ -219,11 +142,10 @@ func (j *Journal) Upcoming(family string, request ...[]byte) bool {
 
 // Record stores the outcome of a performed request.
 func (j *Journal) Record(outcome []byte, family string, request ...[]byte) {
-	j.now = max(j.now, j.real().UnixNano()-j.base)
+	j.catchUp()
 	began := j.last() == begun
 	if began {
-		j.next = len(j.entries) - 1
-		j.cut()
+		j.cutLast()
 	}
 	j.add(entry{family: family, request: sum(request), at: j.now, outcome: outcome, did: []byte(strings.Join(j.did, "\n"))})
 	j.did = nil
@@ -249,7 +171,7 @@ func (j *Journal) Does(what string) error {
 		before := e.did
 		e.did = []byte(strings.Join(append(slices.Clone(j.did), what), "\n"))
 		j.size += len(e.did) - len(before)
-		if j.saved = len(j.entries) - 1; j.save() != nil {
+		if j.written = len(j.entries) - 1; j.save() != nil {
 			return errNote
 		}
 	}
@@ -258,14 +180,6 @@ func (j *Journal) Does(what string) error {
 }
 
 var errNote = errors.New("the journal entry of a request cannot be written")
-
-// begun returns the last entry if its outcome is missing, or else nil.
-func (j *Journal) begun() *entry {
-	if j.last() != begun {
-		return nil
-	}
-	return &j.entries[len(j.entries)-1]
-}
 
 // Undoes removes the last record of Does, if the change did not happen.
 func (j *Journal) Undoes() { j.did = j.did[:max(0, len(j.did)-1)] }
@@ -286,21 +200,6 @@ func (j *Journal) Done() (all []string) {
 		}
 	}
 	return all
-}
-
-func (e *entry) size() int {
-	return len(e.family) + len(e.request) + len(e.outcome) + len(e.did) + entryOverhead
-}
-
-func (j *Journal) add(e entry) {
-	j.size += e.size()
-	if j.full || j.size > MaxSize || len(j.entries) >= maxEntries {
-		j.dropped += len(j.entries) + 1
-		j.full, j.entries, j.next = true, nil, 0
-		return
-	}
-	j.entries = append(j.entries, e)
-	j.next = len(j.entries)
 }
 
 // Size is a tight upper bound of the bytes that Append writes.

@@ -10,7 +10,7 @@ import (
 
 // beginning returns a journal with a fixed start time.
 func beginning(now *time.Time) *Journal {
-	j := &Journal{real: func() time.Time { return *now }}
+	j := &Journal{clock: clock{real: func() time.Time { return *now }}}
 	if err := j.Bind([]byte("plugin")); err != nil {
 		panic(err)
 	}

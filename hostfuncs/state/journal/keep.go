@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"strings"
 )
 
 // UnknownError reports that the process of a call ended during a request with side effects, so that its effect is
@@ -19,26 +18,23 @@ func (e *UnknownError) Error() string {
 	return e.What + " was under way when the host went away, and its outcome is not known"
 }
 
-// unknown returns the error of an entry in state begun.
-func (e *entry) unknown() *UnknownError {
-	what := string(e.outcome)
-	if len(e.did) > 0 {
-		what += ", which had begun " + strings.ReplaceAll(string(e.did), "\n", ", ") + ","
-	}
-	return &UnknownError{What: what}
-}
-
 // Keep persists the journal from now on: before each request with side effects, and after its outcome. write receives
 // the parts in order, and must return only when they are durable.
 func (j *Journal) Keep(write func(part []byte) error) {
-	j.write, j.saved = write, len(j.entries)
+	j.write, j.written = write, len(j.entries)
 	if j.last() == begun {
-		j.saved--
+		j.written--
 	}
 }
 
+// part is the persisted part of a journal.
+type part struct {
+	write   func(part []byte) error // nil: not persisted while the call runs
+	written int                     // number of entries written; -1 if no more are
+}
+
 // Kept reports whether the journal is persisted while the call runs.
-func (j *Journal) Kept() bool { return j.write != nil }
+func (p *part) Kept() bool { return p.write != nil }
 
 // Continue adds the persisted parts of an earlier run of this journal. The error is ErrFull if that run exceeded the
 // journal.
@@ -59,8 +55,7 @@ func (j *Journal) Continue(parts [][]byte) error {
 				return ErrFull
 			}
 			if how := j.last(); how == open || how == begun { // how it ended
-				j.next = len(j.entries) - 1
-				j.cut()
+				j.cutLast()
 			}
 			if j.add(e); j.full {
 				return ErrFull
@@ -82,8 +77,7 @@ func (j *Journal) Begin(what, family string, request ...[]byte) error {
 	}
 	if err := j.save(); err != nil {
 		if j.last() == begun {
-			j.next = len(j.entries) - 1
-			j.cut()
+			j.cutLast()
 		}
 		return err
 	}
@@ -113,44 +107,37 @@ func (j *Journal) Key() string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// last returns the state of the last entry, or answered if there is none.
-func (j *Journal) last() how {
-	if len(j.entries) == 0 {
-		return answered
-	}
-	return j.entries[len(j.entries)-1].how
-}
-
 // cut drops the entries from the next one on.
 func (j *Journal) cut() {
-	for _, e := range j.entries[j.next:] {
-		j.size -= e.size()
-	}
-	j.entries = j.entries[:j.next]
-	j.saved = min(j.saved, j.next)
+	j.truncate()
+	j.written = min(j.written, j.next)
+}
+
+// cutLast drops the last entry.
+func (j *Journal) cutLast() {
+	j.next = len(j.entries) - 1
+	j.cut()
 }
 
 // save writes the entries that are not written yet. A begun entry is written again with its outcome.
 func (j *Journal) save() error {
-	if j.write == nil || j.saved < 0 {
+	if j.write == nil || j.written < 0 {
 		return nil
 	}
-	part := Journal{seed: j.seed, base: j.base, binding: j.binding}
-	if j.full {
-		part.entries = []entry{{how: lost}}
-	} else {
-		part.entries = j.entries[j.saved:]
+	entries := []entry{{how: lost}}
+	if !j.full {
+		entries = j.entries[j.written:]
 	}
-	if err := j.write(part.Append(nil)); err != nil {
+	if err := j.write(j.encode(nil, entries)); err != nil {
 		return err
 	}
 	switch {
 	case j.full:
-		j.saved = -1 // no later part is usable
+		j.written = -1 // no later part is usable
 	case j.last() == begun:
-		j.saved = len(j.entries) - 1
+		j.written = len(j.entries) - 1
 	default:
-		j.saved = len(j.entries)
+		j.written = len(j.entries)
 	}
 	return nil
 }
