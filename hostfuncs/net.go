@@ -134,7 +134,7 @@ func requestEffect(rules *rules, r *egress.Request) effect {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
 	}
 	return effect{
-		family: "net", act: act, target: r.Target(), changes: !egress.Safe(r.Method), intent: intended(rules.policy, r),
+		family: "net", act: act, target: r.Target(), changes: !grant.IsSafe(r.Method), intent: intended(rules.policy, r),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return nearNet(rules.policy.net, r.URL.Hostname(), d) },
 		web: web{
@@ -303,7 +303,7 @@ func unsent(ctx context.Context, g *Gate, r *egress.Request, secrets []string, e
 
 // intended describes the change that a request makes; empty for a safe method.
 func intended(p *Policy, r *egress.Request) string {
-	if egress.Safe(r.Method) {
+	if grant.IsSafe(r.Method) {
 		return ""
 	}
 	at := *r.URL

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -213,7 +214,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	if secret {
 		out.Header.Set("Accept-Encoding", "identity") // an encoded body cannot be searched
 	}
-	res, err := c.transports[use{x.Reach, !Safe(r.Method)}].RoundTrip(out)
+	res, err := c.transports[use{x.Reach, !grant.IsSafe(r.Method)}].RoundTrip(out)
 	if err != nil {
 		if cause := context.Cause(out.Context()); cause == errGoingAway {
 			err = cause
@@ -267,7 +268,7 @@ func SetBody(out *http.Request, data []byte) {
 	if len(data) == 0 {
 		out.Body = http.NoBody
 	}
-	if Safe(out.Method) {
+	if grant.IsSafe(out.Method) {
 		out.GetBody = open
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -24,7 +25,7 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 		return nil, nil
 	}
 	method, body := r.afterRedirect(res.Status)
-	if location == "" || !Safe(method) {
+	if location == "" || !grant.IsSafe(method) {
 		return nil, nil
 	}
 	u, err := ParseURL(location, r.URL)
@@ -41,7 +42,7 @@ func (r *Request) Redirect(res *Response) (*Request, error) {
 
 func (r *Request) afterRedirect(status int) (string, *Payload) {
 	switch {
-	case status == http.StatusSeeOther && !Safe(r.Method),
+	case status == http.StatusSeeOther && !grant.IsSafe(r.Method),
 		(status == http.StatusMovedPermanently || status == http.StatusFound) && r.Method == http.MethodPost:
 		return http.MethodGet, nil
 	}

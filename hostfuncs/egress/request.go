@@ -38,10 +38,6 @@ type Request struct {
 // Target returns the key under which receipts count a request. It omits the path, which may contain values.
 func (r *Request) Target() string { return r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.Via }
 
-// Safe reports whether the host treats a method as safe: GET and HEAD. A request of another method counts as a change,
-// even one that RFC 9110 calls safe, since servers give those methods their own meaning.
-func Safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
-
 // Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The default
 // method is GET.
 func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {

@@ -34,6 +34,11 @@ func IsMethod(m string) bool {
 		m[0] != '-' && m != "CONNECT" && m != "TRACE"
 }
 
+// IsSafe reports whether the host treats a method as safe: GET and HEAD. A request of another method counts as a
+// change, even one that RFC 9110 calls safe, since servers give those methods their own meanings, and frameworks let a
+// request override them.
+func IsSafe(method string) bool { return method == "GET" || method == "HEAD" }
+
 // meant returns advice for a word that is no method: the registered method with nearly the same letters, if there is
 // one.
 func meant(word string) string {

@@ -59,7 +59,7 @@ func (p *urlPattern) coversHost(host string) bool {
 // frameworks override the method. For GET and HEAD they do not.
 func (p *urlPattern) coversQuery(method string, u *url.URL) bool {
 	if !p.limited {
-		return asIs(method) || !slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(q urlnorm.Param) bool { return q.Method })
+		return IsSafe(method) || !slices.ContainsFunc(urlnorm.Params(u.EscapedPath(), u.RawQuery), func(q urlnorm.Param) bool { return q.Method })
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		if pair == "" {
@@ -99,9 +99,6 @@ func pathNeed(steps []string) []need {
 	return needs
 }
 
-// asIs reports whether frameworks never override a method.
-func asIs(method string) bool { return method == "GET" || method == "HEAD" }
-
 // spansHost reports whether the line covers the hosts of o. A local address is covered only by its literal name, never
 // by a wildcard.
 func (p *urlPattern) spansHost(o *urlPattern) bool {
@@ -113,7 +110,7 @@ func (p *urlPattern) spansHost(o *urlPattern) bool {
 
 func (p *urlPattern) spansQuery(o *urlPattern, methods []string) bool {
 	if !p.limited {
-		safe := !slices.ContainsFunc(methods, func(m string) bool { return !asIs(m) })
+		safe := !slices.ContainsFunc(methods, func(m string) bool { return !IsSafe(m) })
 		return safe || !slices.ContainsFunc(o.query, func(q param) bool { return urlnorm.Takes(q.key) })
 	}
 	return o.limited && !slices.ContainsFunc(o.query, func(q param) bool {
