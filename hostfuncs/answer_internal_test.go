@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSaid_wholeRefusal checks that the journal keeps every field of a denial.
-func TestSaid_wholeRefusal(t *testing.T) {
+// TestSaid_keepsEveryFieldOfDenial checks that the journal keeps every field of a denial.
+func TestSaid_keepsEveryFieldOfDenial(t *testing.T) {
 	r := refusal{reason: "r", line: "l", hint: "h", final: true, kind: "limit", later: 7}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -49,9 +49,9 @@ func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between fun
 	return first, second
 }
 
-// TestRecall_onceForARequest checks that a one-time answer used by a call applies in its replays too: the request is
+// TestRecall_onceHoldsInReplayOfRequest checks that a one-time answer used by a call applies in its replays too: the request is
 // not sent again, and there is no new question.
-func TestRecall_onceForARequest(t *testing.T) {
+func TestRecall_onceHoldsInReplayOfRequest(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "elicitation", "net: POST "+site+"/** {ask: true}")
@@ -71,8 +71,8 @@ func TestRecall_onceForARequest(t *testing.T) {
 	}
 }
 
-// TestRecall_onceForAFile checks the same for files, where the answer is used up when the file is first opened.
-func TestRecall_onceForAFile(t *testing.T) {
+// TestRecall_onceHoldsInReplayOfFile checks the same for files, where the answer is used up when the file is first opened.
+func TestRecall_onceHoldsInReplayOfFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600)
@@ -97,8 +97,8 @@ func TestRecall_onceForAFile(t *testing.T) {
 	}
 }
 
-// TestRecall_answerInBetween checks that an answer between two runs applies to later calls only.
-func TestRecall_answerInBetween(t *testing.T) {
+// TestRecall_answerBetweenRunsHoldsForLaterCalls checks that an answer between two runs applies to later calls only.
+func TestRecall_answerBetweenRunsHoldsForLaterCalls(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	f := newOffice(t, false, hostfuncs.Options{Store: kept}, []string{"kv: 1KiB"}, "elicitation")
@@ -125,9 +125,9 @@ func TestRecall_answerInBetween(t *testing.T) {
 	}
 }
 
-// TestRecall_refusalWithItsLine checks that a denial without a question is the same in a replay, including the
+// TestRecall_denialIsSameInReplay checks that a denial without a question is the same in a replay, including the
 // suggested line.
-func TestRecall_refusalWithItsLine(t *testing.T) {
+func TestRecall_denialIsSameInReplay(t *testing.T) {
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
 	f := newOffice(t, false, hostfuncs.Options{Store: kept}, []string{"fs: read /srv/**"}, "elicitation")
@@ -149,9 +149,9 @@ func TestRecall_refusalWithItsLine(t *testing.T) {
 	}
 }
 
-// TestRecall_endsInAnAnswer checks that a host that closes while it reads an answer records no outcome and no partial
+// TestRecall_closedHostRecordsNoOutcome checks that a host that closes while it reads an answer records no outcome and no partial
 // body.
-func TestRecall_endsInAnAnswer(t *testing.T) {
+func TestRecall_closedHostRecordsNoOutcome(t *testing.T) {
 	reading := make(chan struct{})
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that its client is gone

@@ -65,7 +65,7 @@ const (
 	accepted = `{"action":"accept","content":{"name":"Ada"}}`
 )
 
-func TestAsk_grants(t *testing.T) {
+func TestAsk_needsGrantOfItsKind(t *testing.T) {
 	for method, tt := range map[string]struct{ params, refusal, hint string }{
 		"elicitation/create":     {elicits, `plugin "demo" may not ask the client's user: no grant allows it`, "elicitation"},
 		"sampling/createMessage": {samples, `plugin "demo" may not ask the client's model: no grant allows it`, "sampling: {calls: 1, tokens: 1000}"},
@@ -85,7 +85,7 @@ func TestAsk_grants(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnsupported, "this call cannot ask questions", "")
 }
 
-func TestAsk_url(t *testing.T) {
+func TestAsk_urlNeedsGrantOfItsAddress(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"x":1}}`}}
 	g := askGate(t, p, nil, nil, "elicitation: {url: https://example.com/in/**}")
 	ask := func(url string) (json.RawMessage, error) {
@@ -108,8 +108,8 @@ func TestAsk_url(t *testing.T) {
 	}
 }
 
-// TestAsk_forms checks that a form names its plugin and asks for no secrets.
-func TestAsk_forms(t *testing.T) {
+// TestAsk_formNamesPluginAndAsksForNoSecrets checks that a form names its plugin and asks for no secrets.
+func TestAsk_formNamesPluginAndAsksForNoSecrets(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": accepted}}
 	g := askGate(t, p, nil, nil, "elicitation")
 	field := func(name, schema string) string {
@@ -150,8 +150,8 @@ func TestAsk_forms(t *testing.T) {
 // shownForm is nameForm as a client receives it from the plugin demo.
 const shownForm = `{"type":"object","properties":{"name":{"type":"string","maxLength":3,"title":"Plugin demo: name"}}}`
 
-// TestAsk_hostile checks that each line of a question names its plugin, and that only protocol members remain.
-func TestAsk_hostile(t *testing.T) {
+// TestAsk_eachLineNamesPlugin checks that each line of a question names its plugin, and that only protocol members remain.
+func TestAsk_eachLineNamesPlugin(t *testing.T) {
 	for _, tt := range []struct{ method, params, want string }{
 		{"elicitation/create", `{"message":"Hi\n\n\n\r\nSallyport: allow all?\u2028Sallyport: now","requestedSchema":` + nameForm + `}`,
 			`{"message":"Plugin demo asks: Hi\n> Sallyport: allow all?\n> Sallyport: now","requestedSchema":` + shownForm + `,"mode":"form"}`},
@@ -186,7 +186,7 @@ func TestAsk_hostile(t *testing.T) {
 	}
 }
 
-func TestAsk_answers(t *testing.T) {
+func TestAsk_rejectsMalformedAnswers(t *testing.T) {
 	for _, tt := range []struct{ method, params, answer, want string }{
 		{"elicitation/create", elicits, accepted, accepted},
 		{"elicitation/create", elicits, `{"action":"decline","content":{"name":"Ada"}}`, `{"action":"decline"}`},
@@ -212,7 +212,7 @@ func TestAsk_answers(t *testing.T) {
 	}
 }
 
-func TestAsk_budget(t *testing.T) {
+func TestAsk_samplingEndsAtBudget(t *testing.T) {
 	p := &person{answers: map[string]string{"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"x"}}`}}
 	g := askGate(t, p, nil, nil, "sampling: {calls: 2, tokens: 25}")
 	ask := func(tokens int) error {
@@ -228,9 +228,9 @@ func TestAsk_budget(t *testing.T) {
 	}
 }
 
-// TestGate_AskRound checks that the allowed questions go to the client as one round, and other requests run one by
+// TestGate_sendsQuestionsOfRoundTogether checks that the allowed questions go to the client as one round, and other requests run one by
 // one.
-func TestGate_AskRound(t *testing.T) {
+func TestGate_sendsQuestionsOfRoundTogether(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": accepted, "roots/list": `{"roots":[]}`}}
 	g := askGate(t, p, nil, nil, "elicitation", "roots")
 	answers := g.AskRound(t.Context(), []runtime.Question{
@@ -290,9 +290,9 @@ func work(t *testing.T, g *hostfuncs.Gate, url string) (string, error) {
 	return first + " " + second, err
 }
 
-// TestReplay checks that a call ended by its question is replayed with the answer: earlier requests are not repeated,
+// TestReplay_repeatsNoRequest checks that a call ended by its question is replayed with the answer: earlier requests are not repeated,
 // and their results are the same.
-func TestReplay(t *testing.T) {
+func TestReplay_repeatsNoRequest(t *testing.T) {
 	var posts int
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		posts++
@@ -333,9 +333,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplay_tooMuch checks that an answer too long for the journal reaches the guest whole, and that later questions
+// TestReplay_longAnswerEndsQuestions checks that an answer too long for the journal reaches the guest whole, and that later questions
 // fail.
-func TestReplay_tooMuch(t *testing.T) {
+func TestReplay_longAnswerEndsQuestions(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte(strings.Repeat("x", journal.MaxSize+5)))
 	}))
@@ -350,8 +350,8 @@ func TestReplay_tooMuch(t *testing.T) {
 	wantAsk(t, err, runtime.KindLimit, journal.ErrFull.Error(), "")
 }
 
-// TestReplay_files checks that files read before the question must be unchanged: the journal stores no contents.
-func TestReplay_files(t *testing.T) {
+// TestReplay_requiresUnchangedFiles checks that files read before the question must be unchanged: the journal stores no contents.
+func TestReplay_requiresUnchangedFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
 	write := func(text string) {

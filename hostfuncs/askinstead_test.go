@@ -63,8 +63,8 @@ func waitingForms(t *testing.T, kept *store.Store) []elicit.Form {
 	return all
 }
 
-// TestAskInstead_refuses checks that without waiting, the call is denied, and the next call gets the answer, once.
-func TestAskInstead_refuses(t *testing.T) {
+// TestAskInstead_deniesUntilOperatorAnswered checks that without waiting, the call is denied, and the next call gets the answer, once.
+func TestAskInstead_deniesUntilOperatorAnswered(t *testing.T) {
 	h, kept := formsHost(t, false)
 	ask := func(params string) (string, error) {
 		g, _ := deafGate(t, h, journal.New(), "stdio:1")
@@ -97,8 +97,8 @@ func TestAskInstead_refuses(t *testing.T) {
 	}
 }
 
-// TestAskInstead_waits checks that with waiting, the guest gets the answer, also a decline and a missing answer.
-func TestAskInstead_waits(t *testing.T) {
+// TestAskInstead_waitsForOperator checks that with waiting, the guest gets the answer, also a decline and a missing answer.
+func TestAskInstead_waitsForOperator(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	for _, tt := range []struct{ action, content, want string }{
 		{elicit.Accept, `{"name":"Ada"}`, accepted},
@@ -138,8 +138,8 @@ func TestAskInstead_waits(t *testing.T) {
 	}
 }
 
-// TestAskInstead_not checks the questions that never go to the operator.
-func TestAskInstead_not(t *testing.T) {
+// TestAskInstead_neverAsksOperatorForOthers checks the questions that never go to the operator.
+func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 	h, kept := formsHost(t, false)
 	const page = `{"mode":"url","message":"Sign in","url":"https://example.com/in"}`
 	ask := func(principal, method, params string) error {
@@ -168,9 +168,9 @@ func TestAskInstead_not(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnsupported, "the client does not declare it", "")
 }
 
-// TestAskInstead_confirmation checks that the host's own question about an ask line goes to the caller. If the caller
+// TestAskInstead_confirmationGoesToCaller checks that the host's own question about an ask line goes to the caller. If the caller
 // cannot answer, the operator is asked for a grant, not with a form in the plugin's name.
-func TestAskInstead_confirmation(t *testing.T) {
+func TestAskInstead_confirmationGoesToCaller(t *testing.T) {
 	h, kept := formsHost(t, true)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "net: POST "+s.URL+"/** {ask: true}", "elicitation")})
@@ -184,9 +184,9 @@ func TestAskInstead_confirmation(t *testing.T) {
 	}
 }
 
-// TestAskInstead_cancelled checks that a call cancelled while it waits has no answer: its replay as a task asks
+// TestAskInstead_cancelledWaitHasNoAnswer checks that a call cancelled while it waits has no answer: its replay as a task asks
 // again.
-func TestAskInstead_cancelled(t *testing.T) {
+func TestAskInstead_cancelledWaitHasNoAnswer(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	j := journal.New()
 	g, _ := deafGate(t, h, j, "stdio:1")

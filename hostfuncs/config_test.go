@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 )
 
-// TestGate_Config checks that the operator's own values override those of config grants, name by name.
-func TestGate_Config(t *testing.T) {
+// TestGate_operatorValuesOverrideConfigGrants checks that the operator's own values override those of config grants, name by name.
+func TestGate_operatorValuesOverrideConfigGrants(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
 	g := h.Plugin(hostfuncs.Plugin{

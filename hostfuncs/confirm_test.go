@@ -39,8 +39,8 @@ func counting(t *testing.T, sent *int) string {
 	}).URL
 }
 
-// TestConfirm checks that each request matching an ask line is confirmed separately, in the host's own words.
-func TestConfirm(t *testing.T) {
+// TestConfirm_asksForEachRequest checks that each request matching an ask line is confirmed separately, in the host's own words.
+func TestConfirm_asksForEachRequest(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
 	p := &person{answers: map[string]string{"elicitation/create": yes}}
@@ -61,9 +61,9 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestConfirm_notConsent checks that a client's yes has no effect without an ask line, for a remote caller whose line
+// TestConfirm_needsAskLine checks that a client's yes has no effect without an ask line, for a remote caller whose line
 // does not let it confirm, and under a line that denies.
-func TestConfirm_notConsent(t *testing.T) {
+func TestConfirm_needsAskLine(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
 	for _, c := range []struct {
@@ -86,9 +86,9 @@ func TestConfirm_notConsent(t *testing.T) {
 	}
 }
 
-// TestConfirm_replay checks that in the current protocol revision the question ends the call, and the replay applies
+// TestConfirm_replayAppliesAnswerToSameRequest checks that in the current protocol revision the question ends the call, and the replay applies
 // the answer to the same request.
-func TestConfirm_replay(t *testing.T) {
+func TestConfirm_replayAppliesAnswerToSameRequest(t *testing.T) {
 	for answer, want := range map[string]int{yes: 2, no: 1} {
 		var sent int
 		site := counting(t, &sent)
@@ -117,9 +117,9 @@ func TestConfirm_replay(t *testing.T) {
 	}
 }
 
-// TestConfirm_round checks that a round stops at a request that ends the call with a question, and that the replay
+// TestConfirm_roundStopsAtQuestion checks that a round stops at a request that ends the call with a question, and that the replay
 // performs the later requests, each once and under its own key.
-func TestConfirm_round(t *testing.T) {
+func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	var got, keys []string
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got, keys = append(got, r.URL.Path), append(keys, r.Header.Get("Idempotency-Key"))
@@ -166,8 +166,8 @@ func TestConfirm_round(t *testing.T) {
 	}
 }
 
-// TestConfirm_shownWhole checks that no one is asked about a URL that is too long to be shown whole.
-func TestConfirm_shownWhole(t *testing.T) {
+// TestConfirm_neverAsksAboutLongURL checks that no one is asked about a URL that is too long to be shown whole.
+func TestConfirm_neverAsksAboutLongURL(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
 	for _, c := range []struct {

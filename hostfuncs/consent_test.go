@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -123,7 +122,7 @@ func pages(t *testing.T) string {
 
 func post(u, body string) string { return fmt.Sprintf(`{"method":"POST","url":%q,"body":%q}`, u, body) }
 
-func TestConsent(t *testing.T) {
+func TestConsent_answerAllowsLaterCalls(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/pages/**"})
@@ -154,8 +153,8 @@ func TestConsent(t *testing.T) {
 	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(f.waiting()))
 }
 
-// TestConsent_once checks that a one-time answer is for one exact request.
-func TestConsent_once(t *testing.T) {
+// TestConsent_onceCoversOneExactRequest checks that a one-time answer is for one exact request.
+func TestConsent_onceCoversOneExactRequest(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: POST " + site + "/**"})
@@ -171,9 +170,9 @@ func TestConsent_once(t *testing.T) {
 	}
 }
 
-// TestConsent_onceIsKeptForWhatNeverLeft checks that a one-time answer remains until its request is sent, and no
+// TestConsent_onceIsKeptUntilRequestLeaves checks that a one-time answer remains until its request is sent, and no
 // longer.
-func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
+func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 	t.Parallel()
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -221,9 +220,9 @@ func TestConsent_onceIsKeptForWhatNeverLeft(t *testing.T) {
 	}
 }
 
-// TestConsent_commandForWhom checks that commands in denials name this host's folders to local callers, and never to
+// TestConsent_commandHidesFoldersFromRemoteCallers checks that commands in denials name this host's folders to local callers, and never to
 // callers with a token.
-func TestConsent_commandForWhom(t *testing.T) {
+func TestConsent_commandHidesFoldersFromRemoteCallers(t *testing.T) {
 	url := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
 	o := hostfuncs.Options{Operator: consent.New(consent.Options{Store: f.answers, Flags: "--config /srv/secret.yaml --state /srv/state"})}
@@ -250,7 +249,7 @@ func TestConsent_commandForWhom(t *testing.T) {
 	}
 }
 
-func TestConsent_waits(t *testing.T) {
+func TestConsent_waitingCallContinuesWithAnswer(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, true, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
@@ -275,8 +274,8 @@ func TestConsent_waits(t *testing.T) {
 	f.silent()
 }
 
-// TestConsent_neverAsked checks that no one is asked about effects that no answer may allow.
-func TestConsent_neverAsked(t *testing.T) {
+// TestConsent_neverAsksWhatNoAnswerMayAllow checks that no one is asked about effects that no answer may allow.
+func TestConsent_neverAsksWhatNoAnswerMayAllow(t *testing.T) {
 	t.Parallel()
 	home := world(t)
 	z := &zone{names: map[string][][]string{"inside.example": {{"10.0.0.7"}}}}
@@ -310,8 +309,8 @@ func TestConsent_neverAsked(t *testing.T) {
 	}
 }
 
-// TestConsent_askingLine checks that an ask line needs no want, and that its answer is for one effect.
-func TestConsent_askingLine(t *testing.T) {
+// TestConsent_askLineNeedsNoWant checks that an ask line needs no want, and that its answer is for one effect.
+func TestConsent_askLineNeedsNoWant(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
@@ -325,311 +324,9 @@ func TestConsent_askingLine(t *testing.T) {
 	}
 }
 
-func TestConsent_files(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
-	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Error(e)
-	}
-	f.allow(f.waiting().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
-	g := f.call()
-	for range 2 { // the answer is for a call, which may open the file again
-		if text, e := readFile(g.Files(), home+"/work/a.txt"); text != "A" || e != 0 {
-			t.Error(text, e)
-		}
-	}
-	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Error("used by two calls:", e)
-	}
-	f.allow(f.waiting().ID, store.Answer{Want: true})
-	if text, e := readFile(f.call().Files(), home+"/work/sub/b.md"); text != "B" || e != 0 {
-		t.Error(text, e)
-	}
-	f.silent()
-}
-
-// TestConsent_lists checks that a question about listing a folder is about its names: the answer shows them, and a
-// want must cover them.
-func TestConsent_lists(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
-	if _, e := listDir(f.call().Files(), home+"/work"); e == 0 {
-		t.Error("listed")
-	}
-	if q := f.waiting(); q.Line != "fs: read ~/work/*" || q.Effect != "list ~/work" {
-		t.Errorf("%+v", q)
-	}
-	f.allow(f.waiting().ID, store.Answer{})
-	if names, e := listDir(f.call().Files(), home+"/work"); e != 0 || !strings.Contains(names, "a.txt") {
-		t.Error(names, e)
-	}
-	f.plugin.Wants = []hostfuncs.Want{{Grants: mustSet(t, "fs: read ~/other/c.txt")}}
-	listDir(f.call().Files(), home+"/other")
-	f.silent()
-}
-
-// makeAll creates a folder and its parents in the way of Go's os.MkdirAll, and then a file in it.
-func makeAll(tr wasi.Tree, dir string) wasi.Errno {
-	if s, e := tr.Stat(dir, true); e == 0 && s.Type == wasi.TypeDirectory {
-		return 0
-	}
-	if up := filepath.Dir(dir); up != "/" {
-		if e := makeAll(tr, up); e != 0 {
-			return e
-		}
-	}
-	e := tr.Mkdir(dir)
-	if s, other := tr.Stat(dir, false); e != 0 && other == 0 && s.Type == wasi.TypeDirectory {
-		return 0
-	}
-	return e
-}
-
-// save is a call that writes one file, and creates its folder if it is missing.
-func (f *office) save(path string) (g *hostfuncs.Gate, err error) {
-	f.t.Helper()
-	g = f.call()
-	tr := g.Files()
-	e := makeAll(tr, filepath.Dir(path))
-	if e == 0 {
-		e = writeFile(tr, path, "new")
-	}
-	if err = g.Conclude(nil); err == nil && e != 0 {
-		return g, fmt.Errorf("errno %d", e)
-	}
-	if err == nil {
-		err = g.Land(f.t.Context())
-	}
-	return g, err
-}
-
-// TestConsent_newFileIsOneQuestion checks that a file in a missing folder takes one question, about the file, and one
-// answer, which creates its parent folders and nothing else.
-func TestConsent_newFileIsOneQuestion(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ lines, wants []string }{
-		"nothing granted": {nil, []string{"fs: read ~/work/**", "fs: write ~/work/**"}},
-		"reading granted": {[]string{"fs: read ~/work/**"}, []string{"fs: write ~/**"}},
-		"beside":          {[]string{"fs: write ~/work/x/other"}, []string{"fs: write ~/work/**"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			home := world(t)
-			f := newOffice(t, false, hostfuncs.Options{Home: home, State: t.TempDir()}, tt.wants, tt.lines...)
-			path := home + "/work/new/deep/a.txt"
-			g, err := f.save(path)
-			if err == nil {
-				t.Fatal("written")
-			}
-			q := f.waiting()
-			if q.Line != "fs: write ~/work/new/deep/a.txt" || q.Effect != "write ~/work/new/deep/a.txt" {
-				t.Errorf("%+v", q)
-			}
-			if d := g.Denials(); len(d) != 1 || d[0].Hint != allows(q) {
-				t.Errorf("%+v", d)
-			}
-			if _, err := os.Stat(home + "/work/new"); err == nil {
-				t.Error("a folder that nobody allowed is there")
-			}
-			f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
-			g = f.call()
-			if e := g.Files().Mkdir(home + "/work/other"); e != 0 || g.Conclude(nil) == nil {
-				t.Error("the answer is for another folder too", e)
-			}
-			f.revokeAll()
-			_, _ = f.save(path)
-			f.allow(f.last().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
-			if g, err = f.save(path); err != nil {
-				t.Fatal(err, g.Denials())
-			}
-			if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
-				t.Error(string(text), err)
-			}
-			if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
-				t.Errorf("answers that were used are left: %+v %v", left, err)
-			}
-		})
-	}
-}
-
-// soon waits for the next question, which must be the only one, and answers it.
-func (f *office) soon(answer func(q store.Question) error) {
-	f.t.Helper()
-	q := <-f.asked
-	if w := f.waiting(); w.ID != q.ID {
-		f.t.Errorf("%s was asked, and %s waits", q.ID, w.ID)
-	}
-	if err := answer(q); err != nil {
-		f.t.Error(err)
-	}
-}
-
-// TestConsent_waitsForFiles checks that a call that waited for an answer about a file can read it, write it, and
-// create its parent folders. Paths reported as absent before stay absent.
-func TestConsent_waitsForFiles(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, true, hostfuncs.Options{Home: home, State: t.TempDir()}, []string{"fs: read ~/work/**", "fs: write ~/work/**"})
-	once := func(q store.Question) error {
-		_, err := f.answers.Allow(t.Context(), q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
-		return err
-	}
-	g := f.call()
-	tr := g.Files()
-	for path, text := range map[string]string{"/work/a.txt": "A", "/work/sub/b.md": "B"} { // two paths of one want
-		done := make(chan string)
-		go func() {
-			text, _ := readFile(tr, home+path)
-			done <- text
-		}()
-		f.soon(once)
-		if got := <-done; got != text {
-			t.Errorf("%s: %q, %+v", path, got, g.Denials())
-		}
-	}
-	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
-		t.Error("what leads to a file that it has is not there:", e)
-	}
-	if d := g.Denials(); len(d) != 0 {
-		t.Errorf("%+v", d)
-	}
-
-	saved := make(chan error)
-	path := home + "/work/new/deep/x.txt"
-	go func() {
-		_, err := f.save(path)
-		saved <- err
-	}()
-	f.soon(once)
-	if err := <-saved; err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
-		t.Error(string(text), err)
-	}
-	go func() {
-		_, err := f.save(home + "/work/no/x.txt")
-		saved <- err
-	}()
-	f.soon(func(q store.Question) error { return f.answers.Deny(t.Context(), q.ID, time.Now().Add(time.Hour)) })
-	if err := <-saved; err == nil {
-		t.Error("written")
-	}
-	if _, err := os.Stat(home + "/work/no"); err == nil {
-		t.Error("a folder for what was refused")
-	}
-	if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
-		t.Errorf("%+v %v", left, err)
-	}
-}
-
-// TestConsent_waitsForWorkspace checks that a call that only uses paths below /workspace is asked about the host's
-// files, waits, and finds them there.
-func TestConsent_waitsForWorkspace(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, true, hostfuncs.Options{Home: home, State: t.TempDir()}, []string{"fs: write {workspace}/**"})
-	f.plugin.Workspace = home + "/work"
-	saved := make(chan error)
-	for path, line := range map[string]string{"/workspace/new/x.txt": "fs: write ~/work/new/x.txt", "/workspace/y.txt": "fs: write ~/work/y.txt"} {
-		go func() {
-			_, err := f.save(path)
-			saved <- err
-		}()
-		f.soon(func(q store.Question) error {
-			if q.Line != line {
-				t.Errorf("%s asks for %s", path, q.Line)
-			}
-			_, err := f.answers.Allow(t.Context(), q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
-			return err
-		})
-		if err := <-saved; err != nil {
-			t.Error(path, err)
-		}
-		if text, err := os.ReadFile(strings.Replace(path, "/workspace", home+"/work", 1)); err != nil || string(text) != "new" {
-			t.Error(string(text), err)
-		}
-	}
-}
-
-// revokeAll revokes all answers and removes all questions.
-func (f *office) revokeAll() {
-	f.t.Helper()
-	grants, err := f.answers.Grants(f.t.Context())
-	for _, g := range grants {
-		_, err = f.answers.Revoke(f.t.Context(), g.ID)
-	}
-	questions, other := f.answers.Questions(f.t.Context())
-	if err := errors.Join(err, other, f.answers.Answered(f.t.Context(), questions...)); err != nil {
-		f.t.Fatal(err)
-	}
-	f.later()
-}
-
-// TestConsent_looks checks that deferred lookups are denied after the call, unless they led to a path that was denied
-// itself, and that a call fails if its own folder is denied.
-func TestConsent_looks(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/**", "fs: write ~/work/**"})
-	g := f.call()
-	tr := g.Files()
-	for _, path := range []string{"/work", "/work/sub", "/work/none"} { // two that exist, one that does not
-		if _, e := tr.Stat(home+path, true); e != wasi.ENOENT {
-			t.Error(path, e)
-		}
-	}
-	f.silent()
-	if err := g.Conclude(nil); err != nil {
-		t.Error(err)
-	}
-	if d := g.Denials(); len(d) != 2 || d[0].Effect != "read ~/work/sub" || d[1].Effect != "read ~/work/none" {
-		t.Errorf("%+v", d)
-	}
-	f.waiting() // one question for a want
-	f.revokeAll()
-
-	g = f.call()
-	tr = g.Files()
-	if e := tr.Mkdir(home + "/work/sub"); e != 0 { // it exists, which is not revealed
-		t.Error(e)
-	}
-	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
-		t.Error(e)
-	}
-	err := g.Conclude(nil)
-	var end *runtime.EndError
-	if !errors.As(err, &end) || end.Kind != runtime.KindDenied || f.waiting().Line != "fs: write ~/work/sub" {
-		t.Errorf("%v, %+v", err, f.waiting())
-	}
-	f.revokeAll()
-
-	g = f.call()
-	tr = g.Files()
-	if e := tr.Mkdir(home + "/work/gone"); e != 0 {
-		t.Error(e)
-	}
-	if e := tr.Rmdir(home + "/work/gone"); e != 0 {
-		t.Error(e)
-	}
-	if err := g.Conclude(nil); err != nil {
-		t.Error("a folder that was removed again:", err)
-	}
-	f.silent()
-
-	f.plugin.Wants = f.plugin.Wants[:1] // writing was not declared
-	g = f.call()
-	if e := g.Files().Mkdir(home + "/work/new"); e == 0 {
-		t.Error("made")
-	}
-	f.silent()
-}
-
-// TestConsent_tenThousand checks that ten thousand effects of a plugin lead to a few questions, and that the next
+// TestConsent_tenThousandEffectsAskFewQuestions checks that ten thousand effects of a plugin lead to a few questions, and that the next
 // plugin can still ask.
-func TestConsent_tenThousand(t *testing.T) {
+func TestConsent_tenThousandEffectsAskFewQuestions(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET http://loud.example/**"})
 	g := f.call()
@@ -649,9 +346,9 @@ func TestConsent_tenThousand(t *testing.T) {
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
 }
 
-// TestConsent_manyInOneCall checks that a call that waits for each answer asks about each effect, up to a limit that
+// TestConsent_limitsQuestionsOfOneCall checks that a call that waits for each answer asks about each effect, up to a limit that
 // it reports.
-func TestConsent_manyInOneCall(t *testing.T) {
+func TestConsent_limitsQuestionsOfOneCall(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET http://many.example/** {ask: true}")
 	for i := range 25 {
@@ -674,9 +371,9 @@ func (f *office) last() store.Question {
 	return all[len(all)-1]
 }
 
-// TestConsent_underTheCeiling checks that a stored answer is read as one line, under the current ceiling, and so
+// TestConsent_answerStaysUnderCeiling checks that a stored answer is read as one line, under the current ceiling, and so
 // cannot widen itself.
-func TestConsent_underTheCeiling(t *testing.T) {
+func TestConsent_answerStaysUnderCeiling(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + site + "/**"})
@@ -687,24 +384,4 @@ func TestConsent_underTheCeiling(t *testing.T) {
 		t.Error(err)
 	}
 	f.refused(f.fetch(get(site+"/2")), "max_grants does not reach it", "")
-}
-
-// TestConsent_manyLooks checks that ten thousand lookups of a call are limited, and end with one question.
-func TestConsent_manyLooks(t *testing.T) {
-	t.Parallel()
-	home := world(t)
-	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: write ~/work/**"})
-	g := f.call()
-	tr := g.Files()
-	for i := range 10_000 {
-		tr.Stat(fmt.Sprintf("%s/work/%d/x", home, i), true)
-		tr.Mkdir(fmt.Sprintf("%s/work/%d", home, i))
-	}
-	if err := g.Conclude(nil); err == nil {
-		t.Error("folders that nobody granted are a success")
-	}
-	f.waiting()
-	if d := g.Denials(); len(d) != 64 {
-		t.Errorf("%d refusals", len(d))
-	}
 }

@@ -16,9 +16,9 @@ func sends(u, headers, body string) string {
 	return fmt.Sprintf(`{"method":"POST","url":%q,"headers":%s,"body":%q}`, u, headers, body)
 }
 
-// TestConsent_onceIsWhatWasShown checks that a one-time answer covers the shown request only: the URL, each field,
+// TestConsent_onceCoversShownRequestOnly checks that a one-time answer covers the shown request only: the URL, each field,
 // and the body by size and digest.
-func TestConsent_onceIsWhatWasShown(t *testing.T) {
+func TestConsent_onceCoversShownRequestOnly(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: POST "+site+"/** {ask: true}")
@@ -54,8 +54,8 @@ func TestConsent_onceIsWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestConsent_longHeader checks that no one is asked about a request that cannot be shown, which is therefore denied.
-func TestConsent_longHeader(t *testing.T) {
+// TestConsent_neverAsksAboutLongHeader checks that no one is asked about a request that cannot be shown, which is therefore denied.
+func TestConsent_neverAsksAboutLongHeader(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: POST "+site+"/** {ask: true}")
@@ -65,9 +65,9 @@ func TestConsent_longHeader(t *testing.T) {
 	}
 }
 
-// TestConsent_alwaysIsTheAddress checks that a permanent answer for a URL without a query does not cover the URL with
+// TestConsent_alwaysExcludesQuery checks that a permanent answer for a URL without a query does not cover the URL with
 // one.
-func TestConsent_alwaysIsTheAddress(t *testing.T) {
+func TestConsent_alwaysExcludesQuery(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
@@ -86,9 +86,9 @@ func TestConsent_alwaysIsTheAddress(t *testing.T) {
 	}
 }
 
-// TestElicit_privatePages checks that a line with stars sends no user to this machine or its network: such an address
+// TestElicit_starsNeverMeanPrivatePages checks that a line with stars sends no user to this machine or its network: such an address
 // must be named, and a name in a private network needs private: true.
-func TestElicit_privatePages(t *testing.T) {
+func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 	const this = ", which no grant names"
 	for _, tt := range []struct{ line, url, class, hint string }{
 		{"https://**", "https://example.com/x", "", ""},

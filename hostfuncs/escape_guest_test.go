@@ -24,8 +24,8 @@ func guestEscapes() map[string]bool {
 	}
 }
 
-// TestEscape_guestIsOfItsSource checks that the guest was built from its current source.
-func TestEscape_guestIsOfItsSource(t *testing.T) {
+// TestEscape_guestIsBuiltFromItsSource checks that the guest was built from its current source.
+func TestEscape_guestIsBuiltFromItsSource(t *testing.T) {
 	dir := filepath.Join("testdata", "escape")
 	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestExplain_asTheGateDoes checks that Explain matches the outcome of the request, also where the matching line does
+// TestExplain_matchesOutcomeOfRequest checks that Explain matches the outcome of the request, also where the matching line does
 // not name an address that must be named.
-func TestExplain_asTheGateDoes(t *testing.T) {
+func TestExplain_matchesOutcomeOfRequest(t *testing.T) {
 	const whole, within = "net: GET {args.page:url}", `net: GET {args.page:url} {within: ["http://127.0.0.1/**"]}`
 	for _, tt := range []struct{ line, url, reason string }{
 		{whole, "http://site.example/x", ""},
@@ -59,9 +59,9 @@ func TestExplain_asTheGateDoes(t *testing.T) {
 	}
 }
 
-// TestExplain_ceilingSpellsOut checks that paths that must be spelled out must also be by max_grants, and that
+// TestExplain_ceilingMustSpellPathOut checks that paths that must be spelled out must also be by max_grants, and that
 // denials say so.
-func TestExplain_ceilingSpellsOut(t *testing.T) {
+func TestExplain_ceilingMustSpellPathOut(t *testing.T) {
 	home := world(t)
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
 	defer h.Close()
@@ -75,9 +75,9 @@ func TestExplain_ceilingSpellsOut(t *testing.T) {
 	}
 }
 
-// TestExplain_filesAsTheGateDoes checks that Explain matches the outcome of a file access, through links and from
+// TestExplain_matchesOutcomeOfFileAccess checks that Explain matches the outcome of a file access, through links and from
 // /workspace.
-func TestExplain_filesAsTheGateDoes(t *testing.T) {
+func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
 	home := world(t)
 	for name, target := range map[string]string{"work/out": "../other/c.txt", "work/in": "a.txt", "work/folder": "../other", "work/denied": "sub/b.md"} {
 		if err := os.Symlink(filepath.FromSlash(target), filepath.Join(home, name)); err != nil {

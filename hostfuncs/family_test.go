@@ -10,7 +10,7 @@ import (
 )
 
 // Every effect is of a family of the table, or needs no grant.
-func TestFamilies_everyEffect(t *testing.T) {
+func TestFamilies_everyEffectHasRow(t *testing.T) {
 	table := newEffects(families()).families
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestFamilies_everyEffect(t *testing.T) {
 }
 
 // The words of each family are explained by it first: "read the secret NAME" could be a file.
-func TestFamilies_words(t *testing.T) {
+func TestFamilies_explainTheirWordsFirst(t *testing.T) {
 	h := NewHost(&Options{Home: t.TempDir()})
 	defer h.Close()
 	g := h.Plugin(Plugin{Name: "p"}).NewGate(Call{ID: "c"})

@@ -65,7 +65,7 @@ func writeFile(tr wasi.Tree, path, text string) wasi.Errno {
 	return e
 }
 
-func TestFS(t *testing.T) {
+func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**", "fs: write ~/work/sub/**", "deny: fs: read ~/work/sub/b.md")
 	if text, e := readFile(tr, home+"/work/a.txt"); text != "A" || e != 0 {
@@ -130,9 +130,9 @@ func listDir(tr wasi.Tree, path string) (names string, e wasi.Errno) {
 	}
 }
 
-// TestFS_Lists checks that listing a folder is a separate effect; if a line shows none of its names, it is denied,
+// TestFS_listingIsSeparateEffect checks that listing a folder is a separate effect; if a line shows none of its names, it is denied,
 // not empty.
-func TestFS_Lists(t *testing.T) {
+func TestFS_listingIsSeparateEffect(t *testing.T) {
 	home := world(t)
 	for line, want := range map[string]string{
 		"fs: read ~/work/*":   "",
@@ -155,8 +155,8 @@ func TestFS_Lists(t *testing.T) {
 	}
 }
 
-// TestFS_NoWorkspace checks that a relative path without a workspace is no host file: no line for it is suggested.
-func TestFS_NoWorkspace(t *testing.T) {
+// TestFS_relativePathWithoutWorkspaceSuggestsNoLine checks that a relative path without a workspace is no host file: no line for it is suggested.
+func TestFS_relativePathWithoutWorkspaceSuggestsNoLine(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)}, "fs: read ~/work/**")
 	if _, e := readFile(tr, "/workspace/a.txt"); e != wasi.ENOENT {
 		t.Error(e)
@@ -166,7 +166,7 @@ func TestFS_NoWorkspace(t *testing.T) {
 	}
 }
 
-func TestFS_Patterns(t *testing.T) {
+func TestFS_patternsCoverMatchesOnly(t *testing.T) {
 	home := world(t)
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")
 	if text, e := readFile(tr, home+"/work/sub/b.md"); text != "B" || e != 0 {
@@ -180,7 +180,7 @@ func TestFS_Patterns(t *testing.T) {
 	}
 }
 
-func TestFS_Nothing(t *testing.T) {
+func TestFS_withoutGrantsSuggestsLine(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home})
 	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
@@ -191,7 +191,7 @@ func TestFS_Nothing(t *testing.T) {
 	}
 }
 
-func TestFS_LinksOut(t *testing.T) {
+func TestFS_deniesLinksOutOfGrant(t *testing.T) {
 	home := world(t)
 	if err := os.Symlink(filepath.Join(home, "other"), filepath.Join(home, "work", "out")); err != nil {
 		t.Skip(err)
@@ -205,7 +205,7 @@ func TestFS_LinksOut(t *testing.T) {
 	}
 }
 
-func TestFS_SparedUnlessSpelledOut(t *testing.T) {
+func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/**", "fs: write ~/work/.vscode/**")
 	_ = writeFile(tr, home+"/work/.git/config", "x")
@@ -241,7 +241,7 @@ func TestFS_SparedUnlessSpelledOut(t *testing.T) {
 	}
 }
 
-func TestFS_Protected(t *testing.T) {
+func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 	home := world(t)
 	own := filepath.Join(home, "state", "sallyport")
 	alias := filepath.Join(home, "alias")
@@ -279,9 +279,9 @@ func TestFS_Protected(t *testing.T) {
 	}
 }
 
-// TestFS_ProtectedBeginning checks that a new file beside a protected one, with the protected prefix, is protected at
+// TestFS_protectsNewFileWithPrefix checks that a new file beside a protected one, with the protected prefix, is protected at
 // once.
-func TestFS_ProtectedBeginning(t *testing.T) {
+func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 	home := world(t)
 	o := hostfuncs.Options{Home: home, Protected: []string{filepath.Join(home, "work", "client.json.bak-*")}}
 	_, tr := filesOf(t, o, "fs: write ~/work/**")
@@ -303,7 +303,7 @@ func TestFS_ProtectedBeginning(t *testing.T) {
 	}
 }
 
-func TestConfig_Environment(t *testing.T) {
+func TestConfig_isWholeEnvironment(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_LEAK", "leak")
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
@@ -316,7 +316,7 @@ func TestConfig_Environment(t *testing.T) {
 	}
 }
 
-func TestOutput(t *testing.T) {
+func TestOutput_logsEachLine(t *testing.T) {
 	g, b, _ := logged(t)
 	w := g.Output()
 	for _, p := range []string{"one\ntw", "o\r\n\n", "\x1b[31mred\n", strings.Repeat("x", 10<<10), "last"} {
@@ -340,7 +340,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-func TestOutput_Bounded(t *testing.T) {
+func TestOutput_isBounded(t *testing.T) {
 	g, b, _ := logged(t)
 	w := g.Output()
 	line := []byte(strings.Repeat("x", 1023) + "\n")
@@ -352,8 +352,8 @@ func TestOutput_Bounded(t *testing.T) {
 	}
 }
 
-// TestFS_HomeIsALink checks that keys in a home behind a link are protected under both of its names.
-func TestFS_HomeIsALink(t *testing.T) {
+// TestFS_protectsKeysUnderBothNamesOfHome checks that keys in a home behind a link are protected under both of its names.
+func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 	home := world(t)
 	link := filepath.Join(t.TempDir(), "me")
 	if err := os.Symlink(home, link); err != nil {
@@ -373,8 +373,8 @@ func TestFS_HomeIsALink(t *testing.T) {
 	}
 }
 
-// TestFS_WorkingFolder checks that the working directory exists without a workspace, empty and not writable.
-func TestFS_WorkingFolder(t *testing.T) {
+// TestFS_workingDirectoryExistsWithoutWorkspace checks that the working directory exists without a workspace, empty and not writable.
+func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
 	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
 		t.Fatalf("%+v, %v", st, e)
@@ -412,9 +412,9 @@ func TestFS_WorkingFolder(t *testing.T) {
 
 func second[T any](_ T, e wasi.Errno) wasi.Errno { return e }
 
-// TestFS_directIsWrittenOnce checks that a call with a journal writes nothing in place: appended text is there once,
+// TestFS_directWritesOnceWithJournal checks that a call with a journal writes nothing in place: appended text is there once,
 // after success.
-func TestFS_directIsWrittenOnce(t *testing.T) {
+func TestFS_directWritesOnceWithJournal(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
 	if err := os.WriteFile(path, []byte("0"), 0o600); err != nil {

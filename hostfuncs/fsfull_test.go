@@ -8,9 +8,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// TestFS_fullIsARefusal checks that reaching a write limit is denied once per limit, with the option that would
+// TestFS_reachedLimitIsDeniedOnce checks that reaching a write limit is denied once per limit, with the option that would
 // suffice.
-func TestFS_fullIsARefusal(t *testing.T) {
+func TestFS_reachedLimitIsDeniedOnce(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/** {quota: 10B, files: 2}")
 	if e := writeFile(tr, home+"/work/one", "1234567"); e != 0 {

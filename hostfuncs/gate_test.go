@@ -74,7 +74,7 @@ func wantAsk(t testing.TB, err error, kind runtime.Kind, message, hint string) {
 	}
 }
 
-func TestGate_UnknownMethods(t *testing.T) {
+func TestGate_rejectsUnknownMethods(t *testing.T) {
 	g := newGate(t, nil)
 	for method, want := range map[string]string{
 		"nope":                             `this host has no method "nope"`,
@@ -88,7 +88,7 @@ func TestGate_UnknownMethods(t *testing.T) {
 	}
 }
 
-func TestGate_AfterTheCall(t *testing.T) {
+func TestGate_rejectsRequestsAfterCall(t *testing.T) {
 	l := &listener{}
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
@@ -104,7 +104,7 @@ func TestGate_AfterTheCall(t *testing.T) {
 	}
 }
 
-func TestGate_ContextOver(t *testing.T) {
+func TestGate_rejectsRequestsAfterDeadline(t *testing.T) {
 	g := newGate(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
@@ -116,7 +116,7 @@ func TestGate_ContextOver(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
 }
 
-func TestGate_HostClosed(t *testing.T) {
+func TestGate_rejectsRequestsAfterHostClosed(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo"}).NewGate(hostfuncs.Call{})
 	defer g.Close()
@@ -125,7 +125,7 @@ func TestGate_HostClosed(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
 }
 
-func TestGate_Changed(t *testing.T) {
+func TestGate_forwardsListChanges(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
 	var got string
@@ -141,7 +141,7 @@ func TestGate_Changed(t *testing.T) {
 	}
 }
 
-func TestGate_Receipt(t *testing.T) {
+func TestGate_receiptCountsEffects(t *testing.T) {
 	g := newGate(t, nil)
 	for range 3 {
 		_, _ = g.Ask(t.Context(), "notifications/message", json.RawMessage(`{"level":"info","data":1}`), nil)
@@ -154,8 +154,8 @@ func TestGate_Receipt(t *testing.T) {
 	}
 }
 
-// TestGate_Hammer reads a gate from several goroutines while its guest runs and it is closed.
-func TestGate_Hammer(t *testing.T) {
+// TestGate_isReadWhileGuestRuns reads a gate from several goroutines while its guest runs and it is closed.
+func TestGate_isReadWhileGuestRuns(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo"})

@@ -15,9 +15,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestFS_NoOracleBelowWhatIsDenied checks that a denied path and everything below it do not exist for a plugin: no
+// TestFS_noOracleBelowDeniedPath checks that a denied path and everything below it do not exist for a plugin: no
 // result of a call, up to the commit of its writes, depends on the host's files there.
-func TestFS_NoOracleBelowWhatIsDenied(t *testing.T) {
+func TestFS_noOracleBelowDeniedPath(t *testing.T) {
 	for _, lines := range [][]string{
 		{"fs: write ~/work/**", "deny: fs: read ~/work/*.key"},
 		{"fs: write ~/work/**", "fs: write ~/work/x.key/sub/n", "deny: fs: read ~/work/*.key"},
@@ -66,8 +66,8 @@ func TestFS_NoOracleBelowWhatIsDenied(t *testing.T) {
 	}
 }
 
-// TestFS_TemporariesAreHidden checks that temporary files of other calls' commits are hidden.
-func TestFS_TemporariesAreHidden(t *testing.T) {
+// TestFS_hidesTemporaryFilesOfCommits checks that temporary files of other calls' commits are hidden.
+func TestFS_hidesTemporaryFilesOfCommits(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
 		written(t, map[string]string{home + "/work/.sallyport-abc-0": "secret", home + "/work/.sallyport-abc-1/in/x": "secret", home + "/work/sub/.sallyport-abc-2-was": "secret"})
@@ -103,9 +103,9 @@ func TestFS_TemporariesAreHidden(t *testing.T) {
 	}
 }
 
-// TestFS_LinksAreNotTold checks that the targets of the operator's links are reported to local callers and the log; a
+// TestFS_hidesTargetsOfLinksFromRemoteCallers checks that the targets of the operator's links are reported to local callers and the log; a
 // caller over HTTP gets the requested path.
-func TestFS_LinksAreNotTold(t *testing.T) {
+func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 	for _, principal := range []string{"stdio:0", "token:alice", "anonymous"} {
 		home := linked(t)
 		client := &listener{}

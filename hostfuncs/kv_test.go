@@ -52,7 +52,7 @@ func ask(t *testing.T, g *hostfuncs.Gate, method, params string) string {
 	return string(raw)
 }
 
-func TestKV_keptWhenTheCallSucceeds(t *testing.T) {
+func TestKV_isStoredWhenCallSucceeds(t *testing.T) {
 	k := newKeeper(t, "kv: 1KiB")
 	a := k.call("stdio:1")
 	if got := ask(t, a, "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
@@ -89,7 +89,7 @@ func TestKV_keptWhenTheCallSucceeds(t *testing.T) {
 	}
 }
 
-func TestKV_compareAndSwap(t *testing.T) {
+func TestKV_comparesVersions(t *testing.T) {
 	k := newKeeper(t, "kv: 1KiB")
 	first := k.call("p")
 	ask(t, first, "kv/set", `{"key":"n","value":0}`)
@@ -112,8 +112,8 @@ func TestKV_compareAndSwap(t *testing.T) {
 	}
 }
 
-// TestKV_withFiles checks that files and keys of one call are committed together or not at all.
-func TestKV_withFiles(t *testing.T) {
+// TestKV_isCommittedTogetherWithFiles checks that files and keys of one call are committed together or not at all.
+func TestKV_isCommittedTogetherWithFiles(t *testing.T) {
 	k := newKeeper(t, "kv: 10B", "fs: write "+t.TempDir()+"/**")
 	dir := strings.TrimSuffix(strings.TrimPrefix(strings.Split(k.policy.Grants().String(), "\n")[1], "fs: write "), "/**")
 	a, b := k.call("p"), k.call("p")
@@ -139,7 +139,7 @@ func TestKV_withFiles(t *testing.T) {
 	}
 }
 
-func TestKV_list(t *testing.T) {
+func TestKV_listsOwnChanges(t *testing.T) {
 	k := newKeeper(t, "kv: 1MiB")
 	g := k.call("p")
 	for _, key := range []string{"a/1", "a/2", "b"} {
@@ -174,7 +174,7 @@ func TestKV_list(t *testing.T) {
 	}
 }
 
-func TestKV_refuses(t *testing.T) {
+func TestKV_rejectsInvalidRequests(t *testing.T) {
 	k := newKeeper(t, "kv: 1KiB")
 	g := k.call("p")
 	for call, want := range map[string]string{
@@ -202,7 +202,7 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-func TestKV_ttl(t *testing.T) {
+func TestKV_expires(t *testing.T) {
 	now := time.Now()
 	k := newKeeperAt(t, func() time.Time { return now }, "kv: 1KiB")
 	g := k.call("p")

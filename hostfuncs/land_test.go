@@ -28,9 +28,9 @@ func lander(t *testing.T, k *keeper, dir string) *hostfuncs.Gate {
 	return g
 }
 
-// TestLand_clientGone checks that files and keys are committed together or not at all whenever the client
+// TestLand_isWholeWhenClientDisconnects checks that files and keys are committed together or not at all whenever the client
 // disconnects, and that the result reports the outcome correctly.
-func TestLand_clientGone(t *testing.T) {
+func TestLand_isWholeWhenClientDisconnects(t *testing.T) {
 	steps := 0
 	for gone := 0; gone == 0 || gone <= steps; gone++ {
 		dir, steps := t.TempDir(), &steps
@@ -60,8 +60,8 @@ func TestLand_clientGone(t *testing.T) {
 	}
 }
 
-// TestLand_waitsWithoutTheStore checks that a call that waits for file locks does not block the store.
-func TestLand_waitsWithoutTheStore(t *testing.T) {
+// TestLand_waitingForLocksLeavesStoreFree checks that a call that waits for file locks does not block the store.
+func TestLand_waitingForLocksLeavesStoreFree(t *testing.T) {
 	dir := t.TempDir()
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	h := hostfuncs.NewHost(&hostfuncs.Options{Store: kept, State: t.TempDir()})

@@ -42,9 +42,9 @@ func learning(t *testing.T, learn bool, lines []string, addresses ...string) (li
 	return auditLines(t, dir), string(r.JSON())
 }
 
-// TestLearn_notesLines checks that used and denied lines are recorded with the names of arguments, once per line,
+// TestLearn_recordsLinesWithArguments checks that used and denied lines are recorded with the names of arguments, once per line,
 // only for plugins with Learn, and never in the caller's receipt.
-func TestLearn_notesLines(t *testing.T) {
+func TestLearn_recordsLinesWithArguments(t *testing.T) {
 	addresses := []string{"http://site.example/repos/me/x", "http://site.example/repos/me/x", "http://other.example/k?key=plain-value&n=1"}
 	line, receipt := learning(t, true, []string{"net: GET http://site.example/**"}, addresses...)
 	for _, want := range []string{
@@ -62,16 +62,16 @@ func TestLearn_notesLines(t *testing.T) {
 	}
 }
 
-// TestLearn_nothingThatCannotBe checks that effects that no grant can allow are not proposed.
-func TestLearn_nothingThatCannotBe(t *testing.T) {
+// TestLearn_skipsEffectsThatNoGrantAllows checks that effects that no grant can allow are not proposed.
+func TestLearn_skipsEffectsThatNoGrantAllows(t *testing.T) {
 	line, _ := learning(t, true, nil, "http://user:pass@site.example/x", "gopher://site.example/x")
 	if strings.Contains(line, "learnt") {
 		t.Error(line)
 	}
 }
 
-// TestLearn_bounded checks that the lines recorded for one call are limited.
-func TestLearn_bounded(t *testing.T) {
+// TestLearn_isBounded checks that the lines recorded for one call are limited.
+func TestLearn_isBounded(t *testing.T) {
 	var addresses []string
 	for i := range 100 {
 		addresses = append(addresses, "http://site.example/"+strings.Repeat("x", i+1))
@@ -82,9 +82,9 @@ func TestLearn_bounded(t *testing.T) {
 	}
 }
 
-// TestLearn_otherTools checks that tool calls are learned with the names of arguments, and that values from other
+// TestLearn_namesArgumentsOfTools checks that tool calls are learned with the names of arguments, and that values from other
 // sources are not recorded.
-func TestLearn_otherTools(t *testing.T) {
+func TestLearn_namesArgumentsOfTools(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"who":"me"}`:                      `tools: [{forge-get: {who: \\\"{args.owner}\\\"}}]`,
 		`{"who":"me","text":"a secret"}`:    `any: true`,
@@ -118,9 +118,9 @@ func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, err
 	return nil, errors.New("there is none")
 }
 
-// TestLearn_linesThatWork checks that a learned line allows its effect: no other line denies it, max_grants covers
+// TestLearn_lineAllowsItsEffect checks that a learned line allows its effect: no other line denies it, max_grants covers
 // it, and it names an address that must be named.
-func TestLearn_linesThatWork(t *testing.T) {
+func TestLearn_lineAllowsItsEffect(t *testing.T) {
 	dir := t.TempDir()
 	log := audit.New(dir, audit.Options{})
 	w := newOutside(t)
@@ -205,9 +205,9 @@ func linesLearnt(t *testing.T, dir string) (got []string) {
 	return got
 }
 
-// TestLearn_staysInside checks that a learned line is no broader than the allowing line: values of arguments stay
+// TestLearn_staysWithinAllowingLine checks that a learned line is no broader than the allowing line: values of arguments stay
 // below its path, its limits stay, and a whole home is bound to no argument.
-func TestLearn_staysInside(t *testing.T) {
+func TestLearn_staysWithinAllowingLine(t *testing.T) {
 	home := world(t)
 	for _, tt := range []struct{ line, args, file, want string }{
 		{"fs: read ~/work/**", `{"path":"%s/work"}`, "work/sub/b.md", "fs: read {workspace}/**"},

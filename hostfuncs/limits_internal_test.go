@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfter_parsesSecondsAndDates(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		"": 0, "7": 7 * time.Second, "-1": 0, "x": 0, "99999999": 24 * time.Hour, "1.5": 0,

@@ -37,7 +37,7 @@ func logged(t *testing.T) (*hostfuncs.Gate, *bytes.Buffer, *listener) {
 	return g, &b, l
 }
 
-func TestLog(t *testing.T) {
+func TestLog_reachesHostAndClient(t *testing.T) {
 	g, b, l := logged(t)
 	params := []string{
 		`{"level":"debug","data":"hello\nworld \u001b[31m","logger":"net\u0007"}`,
@@ -66,7 +66,7 @@ level=ERROR msg=null plugin=demo call=c1
 	}
 }
 
-func TestLog_Errors(t *testing.T) {
+func TestLog_rejectsInvalidMessages(t *testing.T) {
 	g := newGate(t, nil)
 	const levels = "debug, info, notice, warning, error, critical, alert, emergency"
 	for params, want := range map[string]string{
@@ -85,7 +85,7 @@ func TestLog_Errors(t *testing.T) {
 	wantAsk(t, err, runtime.KindLimit, "a message is longer than 65536 bytes", "")
 }
 
-func TestLog_Bounded(t *testing.T) {
+func TestLog_isBounded(t *testing.T) {
 	g, b, l := logged(t)
 	line := json.RawMessage(fmt.Sprintf(`{"level":"info","data":%q}`, strings.Repeat("x", 60<<10)))
 	for range 40 {
@@ -101,7 +101,7 @@ func TestLog_Bounded(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
+func TestProgress_forwardsIncreasingValues(t *testing.T) {
 	g, _, l := logged(t)
 	for _, p := range []string{`{"progress":1,"total":3}`, `{"progress":1}`, `{"progress":0.5}`, `{"progress":2.5,"message":"x"}`, `{"progress":-1}`} {
 		if res, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(p), nil); err != nil || string(res) != "{}" {

@@ -45,9 +45,9 @@ func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate
 	}
 }
 
-// TestReplay_afterACalleeWrote checks that a call cannot ask after a nested call wrote: nested calls do not run again
+// TestReplay_noQuestionsAfterCalleeWrote checks that a call cannot ask after a nested call wrote: nested calls do not run again
 // in a replay, so their writes would be lost but reported as done.
-func TestReplay_afterACalleeWrote(t *testing.T) {
+func TestReplay_noQuestionsAfterCalleeWrote(t *testing.T) {
 	for method, want := range map[string]string{
 		"kv/set": "limit: the call can ask nothing any more: a tool that it called has written something, which lasts when this call has succeeded",
 		"kv/get": "waits",
@@ -63,8 +63,8 @@ func TestReplay_afterACalleeWrote(t *testing.T) {
 	}
 }
 
-// TestReplay_continuedAfterACalleeWrote checks the same for a replay after its process was killed.
-func TestReplay_continuedAfterACalleeWrote(t *testing.T) {
+// TestReplay_endsAfterCalleeWroteAndProcessDied checks the same for a replay after its process was killed.
+func TestReplay_endsAfterCalleeWroteAndProcessDied(t *testing.T) {
 	for method, want := range map[string]string{"kv/set": "lost", "kv/get": `{"content":[]}`} {
 		outer := calling(t, method)
 		j := journal.New()

@@ -101,10 +101,10 @@ func (b *breaker) taken(what string) int {
 	return n
 }
 
-// TestFetch_ChangesArriveOnce checks that a request that may change state arrives once, wherever its connection
+// TestFetch_changesArriveOnce checks that a request that may change state arrives once, wherever its connection
 // breaks, for all fields and bodies, with and without a journal. Idle connections are available each time: a GET is
 // repeated on them.
-func TestFetch_ChangesArriveOnce(t *testing.T) {
+func TestFetch_changesArriveOnce(t *testing.T) {
 	b := newBreaker(t)
 	at := "http://" + b.Addr().String()
 	open := func(j *journal.Journal) *hostfuncs.Gate {
@@ -186,9 +186,9 @@ func (f *refuser) serve(_ *http.Server, conn *tls.Conn, _ http.Handler) {
 	}
 }
 
-// TestFetch_ChangesAreNotRefusedStreams checks that a GET is repeated after a refused HTTP/2 stream. Requests that
+// TestFetch_changesAreNeverSentOverHTTP2 checks that a GET is repeated after a refused HTTP/2 stream. Requests that
 // change state are never sent over HTTP/2.
-func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
+func TestFetch_changesAreNeverSentOverHTTP2(t *testing.T) {
 	f := &refuser{acted: map[string]int{}}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.note(r.Method, r.Proto) }))
 	s.TLS = &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
@@ -215,9 +215,9 @@ func TestFetch_ChangesAreNotRefusedStreams(t *testing.T) {
 	}
 }
 
-// TestFetch_RedirectOfAChange checks that a redirect that would repeat a change at a new URL is returned to the
+// TestFetch_returnsRedirectOfChange checks that a redirect that would repeat a change at a new URL is returned to the
 // guest.
-func TestFetch_RedirectOfAChange(t *testing.T) {
+func TestFetch_returnsRedirectOfChange(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/next", http.StatusPermanentRedirect)
 	})

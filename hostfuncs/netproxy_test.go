@@ -73,7 +73,7 @@ func behind(u *url.URL, z *zone) *hostfuncs.Options {
 	return &hostfuncs.Options{Web: egress.Options{Resolver: z, Proxy: func(*url.URL) (*url.URL, error) { return u, nil }}}
 }
 
-func TestProxy(t *testing.T) {
+func TestProxy_carriesRequests(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s %q", r.Host, r.URL, r.Header.Get("Proxy-Authorization"))
 	})
@@ -99,7 +99,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-func TestProxy_TLS(t *testing.T) {
+func TestProxy_tunnelsTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.TLS.ServerName) }))
 	defer s.Close()
 	p := &proxy{to: strings.TrimPrefix(s.URL, "https://")}
@@ -114,7 +114,7 @@ func TestProxy_TLS(t *testing.T) {
 	}
 }
 
-func TestProxy_Secure(t *testing.T) {
+func TestProxy_isReachedOverTLS(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
 	to := strings.TrimPrefix(s.URL, "http://")
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +142,7 @@ func TestProxy_Secure(t *testing.T) {
 	}
 }
 
-func TestProxy_Errors(t *testing.T) {
+func TestProxy_reportsErrors(t *testing.T) {
 	z := &zone{names: map[string][][]string{"public.example": {{"93.184.216.34"}}}}
 	tests := []struct{ answer, want string }{
 		{"HTTP/1.1 403 no\r\n\r\n", "it answers 403"},

@@ -110,9 +110,9 @@ func (f *office) learns(home string, seed uint64) (all []string) {
 	return all
 }
 
-// TestFS_tellsNothingOfTheRest checks that a guest in a partly granted folder cannot observe the rest: all results
+// TestFS_partlyGrantedFolderHidesRest checks that a guest in a partly granted folder cannot observe the rest: all results
 // are as if nothing else existed.
-func TestFS_tellsNothingOfTheRest(t *testing.T) {
+func TestFS_partlyGrantedFolderHidesRest(t *testing.T) {
 	t.Parallel()
 	const calls = 80
 	for name, tt := range map[string]struct{ wants, lines []string }{

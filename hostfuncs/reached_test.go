@@ -107,9 +107,9 @@ func everything(tr wasi.Tree, path, beside string) (done []string) {
 	return done
 }
 
-// TestFS_PlaceReached checks that a grant applies to the resolved path, not the requested one: no link widens a line,
+// TestFS_grantAppliesToResolvedPath checks that a grant applies to the resolved path, not the requested one: no link widens a line,
 // whether the path comes from the line, a value of the call, the workspace or the client's roots.
-func TestFS_PlaceReached(t *testing.T) {
+func TestFS_grantAppliesToResolvedPath(t *testing.T) {
 	tests := []struct {
 		lines []string
 		args  string // arguments of the call
@@ -200,9 +200,9 @@ func except(all []string) []string {
 	})
 }
 
-// TestFS_GuestsLinkWidensNothing checks that a guest's link leads only to paths that are granted themselves, not to
+// TestFS_guestLinkWidensNothing checks that a guest's link leads only to paths that are granted themselves, not to
 // their parent folders.
-func TestFS_GuestsLinkWidensNothing(t *testing.T) {
+func TestFS_guestLinkWidensNothing(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
 		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
@@ -247,9 +247,9 @@ func TestFS_GuestsLinkWidensNothing(t *testing.T) {
 	}
 }
 
-// TestFS_LinksLeadToWhatMayBeWritten checks that a plugin's link leads only to paths that the plugin may write, also
+// TestFS_guestLinksLeadToWritablePaths checks that a plugin's link leads only to paths that the plugin may write, also
 // through existing links, since other programs write through it.
-func TestFS_LinksLeadToWhatMayBeWritten(t *testing.T) {
+func TestFS_guestLinksLeadToWritablePaths(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := linked(t)
 		written(t, map[string]string{home + "/work/read/only": "", home + "/work/secret/s": ""})
@@ -270,9 +270,9 @@ func TestFS_LinksLeadToWhatMayBeWritten(t *testing.T) {
 	}
 }
 
-// TestFS_OperatorsOwnLinks checks that the workspace may be named by a link, and that links on the way are hidden
+// TestFS_operatorLinksAreFollowedAndHidden checks that the workspace may be named by a link, and that links on the way are hidden
 // from the guest while their targets are granted.
-func TestFS_OperatorsOwnLinks(t *testing.T) {
+func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	home := linked(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
 	if e := writeFile(tr, home+"/work/out/n", "N"); e != 0 {
@@ -297,10 +297,10 @@ func TestFS_OperatorsOwnLinks(t *testing.T) {
 	}
 }
 
-// TestFS_PlaceReached_limits checks that ceilings, protected folders and paths that must be spelled out apply to the
+// TestFS_limitsApplyToResolvedPath checks that ceilings, protected folders and paths that must be spelled out apply to the
 // resolved path, wherever the workspace is, and that a line that spells out the resolved path allows it through the
 // link.
-func TestFS_PlaceReached_limits(t *testing.T) {
+func TestFS_limitsApplyToResolvedPath(t *testing.T) {
 	home := linked(t)
 	own := home + "/state/sallyport"
 	for _, tt := range []struct {
@@ -338,9 +338,9 @@ func TestFS_PlaceReached_limits(t *testing.T) {
 	}
 }
 
-// TestFS_NoLinkToWhatOthersRun checks that a guest creates no link that would give a folder's files the names of
+// TestFS_deniesLinksThatRenameStartFiles checks that a guest creates no link that would give a folder's files the names of
 // start-up files or of a repository: the folder can be filled under other names at any time.
-func TestFS_NoLinkToWhatOthersRun(t *testing.T) {
+func TestFS_deniesLinksThatRenameStartFiles(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
 		h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})

@@ -27,8 +27,8 @@ func audited(t testing.TB, full bool) (*hostfuncs.Policy, string) {
 	return h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"}), dir
 }
 
-// TestReceipt_countsForStrangers checks that HTTP callers get counts without targets, and the audit log has both.
-func TestReceipt_countsForStrangers(t *testing.T) {
+// TestReceipt_remoteCallersGetCountsOnly checks that HTTP callers get counts without targets, and the audit log has both.
+func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 	for _, c := range []struct {
 		principal string
 		full      bool
@@ -51,9 +51,9 @@ func TestReceipt_countsForStrangers(t *testing.T) {
 	}
 }
 
-// TestReceipt_countsWhatItWouldDo checks that a dry run reports its effects, including those of nested calls, as
+// TestReceipt_dryRunReportsHeldEffects checks that a dry run reports its effects, including those of nested calls, as
 // counts to remote callers and with targets to local ones.
-func TestReceipt_countsWhatItWouldDo(t *testing.T) {
+func TestReceipt_dryRunReportsHeldEffects(t *testing.T) {
 	home := world(t)
 	for principal, want := range map[string]string{
 		"token:x": `"would":{"POST":2,"mkdir":1,"write":2}`,

@@ -27,9 +27,9 @@ func written(t *testing.T, files map[string]string) {
 	}
 }
 
-// TestFS_NoNewRepository checks that a plugin can turn no folder under a wildcard into a repository, in any number of
+// TestFS_deniesNewRepositories checks that a plugin can turn no folder under a wildcard into a repository, in any number of
 // calls: git would run commands of its config and hooks.
-func TestFS_NoNewRepository(t *testing.T) {
+func TestFS_deniesNewRepositories(t *testing.T) {
 	const evil = "[core]\n\tfsmonitor = touch PWNED\n"
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)
@@ -102,9 +102,9 @@ func TestFS_NoNewRepository(t *testing.T) {
 	}
 }
 
-// TestFS_GitsOwnData checks that a plugin that may write a repository may write the files that git itself writes there
+// TestFS_allowsDataOfGit checks that a plugin that may write a repository may write the files that git itself writes there
 // as data, and that exactly the listed others are denied.
-func TestFS_GitsOwnData(t *testing.T) {
+func TestFS_allowsDataOfGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed: ", err)
 	}

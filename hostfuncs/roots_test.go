@@ -23,9 +23,9 @@ func (r *rooted) Ask(_ context.Context, round []runtime.Question) ([]runtime.Ans
 	return []runtime.Answer{{Result: json.RawMessage(r.roots)}}, nil
 }
 
-// TestRoots_LetFilesBeRead checks that {roots} binds the client's folders, limited by the operator's line, and that
+// TestRoots_bindFoldersOfClient checks that {roots} binds the client's folders, limited by the operator's line, and that
 // the client is asked only if no other line allows the effect.
-func TestRoots_LetFilesBeRead(t *testing.T) {
+func TestRoots_bindFoldersOfClient(t *testing.T) {
 	work := t.TempDir()
 	for _, name := range []string{"one/a", "two/a", "open/a"} {
 		file := filepath.Join(work, filepath.FromSlash(name))
@@ -67,9 +67,9 @@ func TestRoots_LetFilesBeRead(t *testing.T) {
 	}
 }
 
-// TestWorkspace_IsWhereGuestsWork checks that {workspace} is also mounted as /workspace, the guests' working
+// TestWorkspace_isWorkingDirectoryOfGuest checks that {workspace} is also mounted as /workspace, the guests' working
 // directory.
-func TestWorkspace_IsWhereGuestsWork(t *testing.T) {
+func TestWorkspace_isWorkingDirectoryOfGuest(t *testing.T) {
 	work := t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "a"), nil, 0o600); err != nil {
 		t.Fatal(err)

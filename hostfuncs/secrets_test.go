@@ -47,7 +47,7 @@ func echo(t *testing.T, seen *[]string) string {
 	return s.URL
 }
 
-func TestSecret_ReachesTheServerAndNeverTheGuest(t *testing.T) {
+func TestSecret_reachesServerAndNeverGuest(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string
 	at := echo(t, &seen)
@@ -104,7 +104,7 @@ func noEcho(t *testing.T, who, text string) {
 	}
 }
 
-func TestSecret_GoesNowhereElse(t *testing.T) {
+func TestSecret_goesNowhereElse(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen, others []string
 	at, other := echo(t, &seen), echo(t, &others)
@@ -131,7 +131,7 @@ func TestSecret_GoesNowhereElse(t *testing.T) {
 	}
 }
 
-func TestSecret_Placeholder(t *testing.T) {
+func TestSecret_placeholderIsReplaced(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string
 	at := echo(t, &seen)
@@ -173,9 +173,9 @@ func TestSecret_Placeholder(t *testing.T) {
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
 }
 
-// TestSecret_commandForWhom checks that the command that sets a missing secret locates this host's state folder, for
+// TestSecret_commandHidesFolderFromRemoteCallers checks that the command that sets a missing secret locates this host's state folder, for
 // local callers only.
-func TestSecret_commandForWhom(t *testing.T) {
+func TestSecret_commandHidesFolderFromRemoteCallers(t *testing.T) {
 	const flags = "--config /srv/secret.yaml --state '/srv/my state'"
 	at := echo(t, new([]string))
 	grants := mustSet(t, "net: GET "+at+"/**", `secret: SALLYPORT_TEST_NONE {to: `+at+`/none, as: "X: {secret}"}`, `secret: SALLYPORT_TEST_OPEN {reveal: true}`)
@@ -193,7 +193,7 @@ func TestSecret_commandForWhom(t *testing.T) {
 	}
 }
 
-func TestSecret_Particulars(t *testing.T) {
+func TestSecret_isPutIntoQueryOrRequestIsDenied(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string
 	at := echo(t, &seen)
@@ -221,10 +221,10 @@ func TestSecret_Particulars(t *testing.T) {
 	}
 }
 
-// TestSecret_PiecesThatCleaningJoins checks that a value is found which cleaning would restore: with invisible or
+// TestSecret_isFoundInPiecesThatCleaningJoins checks that a value is found which cleaning would restore: with invisible or
 // control characters between its letters, in plain text, in JSON escapes, in base64 and as UTF-16 or UTF-32. Text
 // without a value is unchanged.
-func TestSecret_PiecesThatCleaningJoins(t *testing.T) {
+func TestSecret_isFoundInPiecesThatCleaningJoins(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("ok")) })
 	g := newGate(t, nil, "net: GET "+s.URL+"/**", `secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+s.URL+`/v1/**, as: "Authorization: Bearer {secret}"}`)
@@ -263,9 +263,9 @@ func cleanedForTest(text []byte) []byte {
 	return text
 }
 
-// TestSecret_NoEncodingOfTheGuests checks that requests of a plugin with secrets accept only encodings that the host
+// TestSecret_acceptsOnlyKnownEncodings checks that requests of a plugin with secrets accept only encodings that the host
 // can decode, also at URLs without a secret: the server there may know the value.
-func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
+func TestSecret_acceptsOnlyKnownEncodings(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	known := ""
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -304,9 +304,9 @@ func TestSecret_NoEncodingOfTheGuests(t *testing.T) {
 	}
 }
 
-// TestSecret_InTheQueryOfARedirect checks that a redirect to the same query carries the value again, and that
+// TestSecret_isInQueryOfRedirect checks that a redirect to the same query carries the value again, and that
 // unauthorized servers and the guest never see it.
-func TestSecret_InTheQueryOfARedirect(t *testing.T) {
+func TestSecret_isInQueryOfRedirect(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	var seen []string
 	var to string

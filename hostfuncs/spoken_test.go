@@ -8,9 +8,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestAsk_marksTheWholeForm checks that every visible text of a form is attributed to the plugin, on one line,
+// TestAsk_marksWholeForm checks that every visible text of a form is attributed to the plugin, on one line,
 // without images and links, and that the values of choices are unchanged.
-func TestAsk_marksTheWholeForm(t *testing.T) {
+func TestAsk_marksWholeForm(t *testing.T) {
 	blanks := strings.Repeat(" \u3000\t", 300)
 	p := &person{}
 	g := askGate(t, p, nil, nil, "elicitation")
@@ -30,8 +30,8 @@ func TestAsk_marksTheWholeForm(t *testing.T) {
 	}
 }
 
-// TestAsk_isInert checks that no URL remains of an image or link, in any syntax.
-func TestAsk_isInert(t *testing.T) {
+// TestAsk_removesLinksAndImages checks that no URL remains of an image or link, in any syntax.
+func TestAsk_removesLinksAndImages(t *testing.T) {
 	for _, text := range []string{
 		"![a](https://evil.example/b)", "![a]( <https://evil.example/b> )", "[![a](https://evil.example/b)](https://evil.example)", "[a]: https://evil.example", "<https://evil.example>",
 		"HTTPS://evil.example", "https:\\\\evil.example", "//evil.example", "\\\\evil.example\\x", "www.evil.example", "javascript:evil.example", "mailto:x@evil.example", "data:text/html,evil.example",
@@ -53,9 +53,9 @@ func TestAsk_isInert(t *testing.T) {
 	}
 }
 
-// TestAsk_bareHosts checks that a bare host name is not shown as a link anywhere in a form, and that other words with
+// TestAsk_breaksBareHosts checks that a bare host name is not shown as a link anywhere in a form, and that other words with
 // dots are unchanged.
-func TestAsk_bareHosts(t *testing.T) {
+func TestAsk_breaksBareHosts(t *testing.T) {
 	for text, want := range map[string]string{
 		"open evil.example/x now": "open evil[.]example/x now", "evil.example": "evil[.]example", "EVIL.Example.": "EVIL[.]Example.", "(evil.com)": "(evil[.]com)",
 		"a.b.evil.co.uk:8080/x?y": "a[.]b[.]evil[.]co[.]uk:8080/x?y", "x@evil.example": "x@evil[.]example", "evil．example": "evil[.]example", "evil。com/x": "evil[.]com/x",
@@ -89,9 +89,9 @@ func TestAsk_bareHosts(t *testing.T) {
 	}
 }
 
-// TestAsk_linksAsChoices checks that a choice that a client could show as a link gets an inert title and keeps its
+// TestAsk_choiceThatIsLinkGetsTitle checks that a choice that a client could show as a link gets an inert title and keeps its
 // value.
-func TestAsk_linksAsChoices(t *testing.T) {
+func TestAsk_choiceThatIsLinkGetsTitle(t *testing.T) {
 	const fields = `"a":{"type":"string","enum":["evil.example","b"]},"b":{"type":"array","items":{"type":"string","enum":["x@evil.example"]}},` +
 		`"c":{"type":"string","oneOf":[{"const":"evil.example/x"},{"const":"y"}]},"d":{"type":"string","enum":["main.go"]},"e":{"type":"string","enum":["evil.example"],"enumNames":["E"]}`
 	p := &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"a":"evil.example","b":["x@evil.example"],"c":"evil.example/x"}}`}}
@@ -114,9 +114,9 @@ func TestAsk_linksAsChoices(t *testing.T) {
 	}
 }
 
-// TestAsk_secretsInWords checks that a form with typed fields asks for no secret, in its message or fields, in any
+// TestAsk_typedFieldsAskForNoSecret checks that a form with typed fields asks for no secret, in its message or fields, in any
 // spelling.
-func TestAsk_secretsInWords(t *testing.T) {
+func TestAsk_typedFieldsAskForNoSecret(t *testing.T) {
 	ask := func(message, fields string) error {
 		p := &person{answers: map[string]string{"elicitation/create": `{"action":"decline"}`}}
 		raw, _ := json.Marshal(map[string]any{"message": message, "requestedSchema": json.RawMessage(`{"type":"object","properties":{` + fields + `}}`)})

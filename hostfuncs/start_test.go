@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestFrozen checks that the clock advances by sleeps and readings, within its range.
-func TestFrozen(t *testing.T) {
+// TestFrozen_advancesBySleepsAndReadings checks that the clock advances by sleeps and readings, within its range.
+func TestFrozen_advancesBySleepsAndReadings(t *testing.T) {
 	f := &frozen{base: time.Second}
 	if a, b := f.monotonic(), f.monotonic(); a != int64(time.Second+look) || b != a+int64(look) {
 		t.Errorf("%d, %d", a, b)
@@ -36,8 +36,8 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestPolicy_StartGate checks that a plugin starts with its configuration and without grants.
-func TestPolicy_StartGate(t *testing.T) {
+// TestPolicy_startHasConfigurationAndNoGrants checks that a plugin starts with its configuration and without grants.
+func TestPolicy_startHasConfigurationAndNoGrants(t *testing.T) {
 	g, err := grant.ParseLine("net: GET https://a.example/**")
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +69,9 @@ func TestPolicy_StartGate(t *testing.T) {
 	}
 }
 
-// TestPolicy_StartGate_everyMethod checks that all requests of a guest during its start are answered and denied. A
+// TestPolicy_startDeniesEveryMethod checks that all requests of a guest during its start are answered and denied. A
 // gate that lacks parts of a call's gate would panic there.
-func TestPolicy_StartGate_everyMethod(t *testing.T) {
+func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 	h := NewHost(nil)
 	defer h.Close()
 	var lines []grant.Grant
@@ -114,9 +114,9 @@ func TestPolicy_StartGate_everyMethod(t *testing.T) {
 	}
 }
 
-// TestPolicy_WarmGate checks that a warm-up has nothing of a call: no grants, no real clock, no random numbers. Its
+// TestPolicy_warmUpHasNothingOfCall checks that a warm-up has nothing of a call: no grants, no real clock, no random numbers. Its
 // configuration is that of the start, which is in the plugin's memory already.
-func TestPolicy_WarmGate(t *testing.T) {
+func TestPolicy_warmUpHasNothingOfCall(t *testing.T) {
 	var lines []grant.Grant
 	for _, line := range []string{"net: GET https://a.example/**", "fs: write /srv/**", "kv: 1MiB", "elicitation", "sampling"} {
 		g, err := grant.ParseLine(line)
@@ -167,7 +167,7 @@ func TestPolicy_WarmGate(t *testing.T) {
 	}
 }
 
-func TestPolicy_WarmUpFailed(t *testing.T) {
+func TestPolicy_logsFailedWarmUp(t *testing.T) {
 	var log bytes.Buffer
 	h := NewHost(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	defer h.Close()

@@ -40,9 +40,9 @@ func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfu
 	}
 }
 
-// TestTrace_goesOn checks that each request, on each hop, carries the trace of its call with the call's own span, and
+// TestTrace_continuesOnEachHop checks that each request, on each hop, carries the trace of its call with the call's own span, and
 // as much more as the operator allows.
-func TestTrace_goesOn(t *testing.T) {
+func TestTrace_continuesOnEachHop(t *testing.T) {
 	var seen []http.Header
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Header)
@@ -86,9 +86,9 @@ func TestTrace_goesOn(t *testing.T) {
 	}
 }
 
-// TestTrace_isNotTheGuests checks that the guest cannot choose the trace of a request, nor use it to send data to a
+// TestTrace_ignoresGuest checks that the guest cannot choose the trace of a request, nor use it to send data to a
 // server.
-func TestTrace_isNotTheGuests(t *testing.T) {
+func TestTrace_ignoresGuest(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
 	g, logged := tracedGate(t, trace.Off, tracedMeta, "net: GET "+s.URL+"/**")
 	for _, name := range []string{"traceparent", "TraceState", "BAGGAGE"} {

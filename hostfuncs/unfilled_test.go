@@ -9,9 +9,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-// TestRefusal_namesWhatIsNotFilled checks that a denial names the binding that could not be bound, and the reason,
+// TestRefusal_namesUnfilledBinding checks that a denial names the binding that could not be bound, and the reason,
 // where a line would otherwise cover the effect.
-func TestRefusal_namesWhatIsNotFilled(t *testing.T) {
+func TestRefusal_namesUnfilledBinding(t *testing.T) {
 	for _, c := range []struct{ line, args, act, reason string }{
 		{"net: GET https://a.example/{args.x}", `{}`, "GET https://a.example/b", `{args.x} of a grant is not filled, since the call has no argument "x" that is text, a whole number, true or false`},
 		{"net: GET https://a.example/{args.x}", `{"x":{"y":1}}`, "GET https://a.example/b", `{args.x} of a grant is not filled, since the call has no argument "x" that is text, a whole number, true or false`},
