@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -118,6 +119,26 @@ func TestRound_survivesAMisbehavingHost(t *testing.T) {
 		err := c.Round(&Asking{Method: "a"}, &Asking{Method: "b"})
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
+func TestFetched_readsEachFormOfItsMembers(t *testing.T) {
+	for raw, want := range map[string]fetched{
+		`{"status":204,"url":"https://a/","headers":{"A":"1","B":["2","\u0033"],"C":null,"D":[]},"body":{"dev.sallyport/stream":7}}`: {204, "https://a/",
+			Header{"A": {"1"}, "B": {"2", "3"}, "C": {""}, "D": {}}, streamRef{ID: 7, Set: true}},
+		`{"status":200,"body":"text","new":{"x":[1]}}`:     {Status: 200, Body: streamRef{Text: "text"}},
+		`{"headers":null,"body":null,"url":null}`:          {Header: Header{}},
+		`{"body":{"other":1,"dev.sallyport/stream":null}}`: {},
+	} {
+		var got fetched
+		if err := got.read([]byte(raw)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v\nwant %+v", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{``, `[]`, `{"status":"x"}`, `{"headers":{"a":1}}`, `{"headers":{"a":[1]}}`, `{"body":7}`, `{"body":{"dev.sallyport/stream":-1}}`, `{"url":7}`} {
+		if err := new(fetched).read([]byte(raw)); err == nil {
+			t.Errorf("%s: got no error", raw)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package sallyport
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
@@ -61,24 +63,22 @@ func (h Header) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON accepts strings and arrays of strings.
 func (h *Header) UnmarshalJSON(raw []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return err
-	}
-	*h = make(Header, len(fields))
-	for k, v := range fields {
-		var one string
-		if json.Unmarshal(v, &one) == nil {
-			(*h)[k] = []string{one}
-			continue
+	*h = Header{}
+	return members(raw, func(key string, value []byte) error {
+		if one, ok := jsontext.Unquote(value); ok || string(value) == "null" {
+			(*h)[key] = []string{one}
+			return nil
 		}
-		var many []string
-		if err := json.Unmarshal(v, &many); err != nil {
-			return err
-		}
-		(*h)[k] = many
-	}
-	return nil
+		(*h)[key] = []string{}
+		return jsontext.Elements(value, func(element []byte) error {
+			one, ok := jsontext.Unquote(element)
+			if !ok {
+				return errors.New("the header field " + key + " is not a string")
+			}
+			(*h)[key] = append((*h)[key], one)
+			return nil
+		})
+	})
 }
 
 // HTTPRequest is a request for [Call.Fetch].
@@ -110,17 +110,41 @@ func (c *Call) Fetch(r HTTPRequest) (*HTTPResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	var res struct {
-		Status int       `json:"status"`
-		URL    string    `json:"url"`
-		Header Header    `json:"headers"`
-		Body   streamRef `json:"body"`
+	var raw json.RawMessage
+	if err := c.Ask("http/fetch", request, &raw); err != nil {
+		return nil, err
 	}
-	if err := c.Ask("http/fetch", request, &res); err != nil {
+	var res fetched
+	if err := res.read(raw); err != nil {
 		return nil, err
 	}
 	body := &Stream{host: c.host, id: res.Body.ID, open: res.Body.Set, rest: []byte(res.Body.Text)}
 	return &HTTPResponse{Status: res.Status, URL: res.URL, Header: res.Header, Body: body}, nil
+}
+
+// fetched is the host's result of http/fetch. It is read without encoding/json, whose analysis of the type would take
+// longer than the rest of a short call.
+type fetched struct {
+	Status int
+	URL    string
+	Header Header
+	Body   streamRef
+}
+
+func (f *fetched) read(raw []byte) error {
+	return jsontext.Members(raw, func(key string, value []byte) (err error) {
+		switch key {
+		case "status":
+			f.Status, err = strconv.Atoi(string(value))
+		case "url":
+			err = readText(key, value, &f.URL)
+		case "headers":
+			err = f.Header.UnmarshalJSON(value)
+		case "body":
+			err = f.Body.UnmarshalJSON(value)
+		}
+		return err
+	})
 }
 
 func (c *Call) fetchJSON(r HTTPRequest) (json.RawMessage, error) {

@@ -1,9 +1,11 @@
 package sallyport
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
 // streamKey is the key of a stream reference in JSON: {"dev.sallyport/stream": 7}.
@@ -109,17 +111,18 @@ type streamRef struct {
 
 // UnmarshalJSON accepts {"dev.sallyport/stream": n} or a string.
 func (s *streamRef) UnmarshalJSON(raw []byte) error {
-	if len(raw) > 0 && raw[0] == '"' {
-		return json.Unmarshal(raw, &s.Text)
+	if text, ok := jsontext.Unquote(raw); ok {
+		s.Text = text
+		return nil
 	}
-	var ref struct {
-		ID *uint32 `json:"dev.sallyport/stream"`
-	}
-	if err := json.Unmarshal(raw, &ref); err != nil || ref.ID == nil {
+	return members(raw, func(key string, value []byte) error {
+		if key != streamKey || string(value) == "null" {
+			return nil
+		}
+		n, err := strconv.ParseUint(string(value), 10, 32)
+		s.ID, s.Set = uint32(n), err == nil
 		return err
-	}
-	s.ID, s.Set = *ref.ID, true
-	return nil
+	})
 }
 
 func errnoOf(n int32) error {

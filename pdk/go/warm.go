@@ -15,7 +15,7 @@ import (
 // Nothing is granted during it, the clock stands still, and random numbers end it, since they would be the same in
 // every call. If it panics, or takes longer than the host allows, the host logs that, and calls begin without it. It
 // must leave nothing behind that a caller could notice, and no running goroutine. It should not call runtime.GC, which
-// would empty pools.
+// would empty pools, nor allocate megabytes, which could leave a collection under way in every call.
 func Warm(f func()) Item {
 	return itemFunc(func(p *Plugin) { p.warmUps = append(p.warmUps, f) })
 }
