@@ -39,23 +39,23 @@ func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (
 	return found, v, ok
 }
 
-// Whole is implemented by a Catalog that knows when all plugins present at its start are listed.
-type Whole interface {
-	// IsWhole reports whether they are listed or no longer awaited. It is cheap.
-	IsWhole() bool
-	// Whole waits until IsWhole is true or ctx is done, up to its own time limit.
-	Whole(ctx context.Context)
+// Completer is implemented by a Catalog that knows when all plugins present at its start are listed.
+type Completer interface {
+	// IsComplete reports whether they are listed or no longer awaited. It is cheap.
+	IsComplete() bool
+	// AwaitComplete waits until IsComplete is true or ctx is done, up to its own time limit.
+	AwaitComplete(ctx context.Context)
 }
 
 // incomplete reports whether lists may lack plugins.
 func (s *Server) incomplete() bool {
-	w, is := s.catalog.(Whole)
-	return is && !w.IsWhole()
+	w, is := s.catalog.(Completer)
+	return is && !w.IsComplete()
 }
 
-// awaitWhole waits for the complete catalog, as many clients request each list only once.
-func (s *Server) awaitWhole(ctx context.Context) {
-	if w, is := s.catalog.(Whole); is {
-		w.Whole(ctx)
+// awaitComplete waits for the complete catalog, as many clients request each list only once.
+func (s *Server) awaitComplete(ctx context.Context) {
+	if w, is := s.catalog.(Completer); is {
+		w.AwaitComplete(ctx)
 	}
 }

@@ -74,7 +74,7 @@ func (r *request) dispatch(ctx context.Context, m method) Response {
 	}
 	defer r.conn.requests.end(r)
 	if waits {
-		r.server.awaitWhole(ctx)
+		r.server.awaitComplete(ctx)
 	}
 	body, err := r.guard(ctx, m.handle)
 	return r.respond(ctx, body, err)

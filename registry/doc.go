@@ -26,7 +26,7 @@
 //   - keeper: approved bytes are copied, and the lock file is written
 //   - publisher: the present snapshot, the status, and the watchers of changes
 //
-// The lock of the inputs is taken before that of the keeper; no other two are held together.
+// The lock of the inputs is taken first, then that of the keeper, then those of other packages.
 //
 // Package catalog decides which plugin publishes which entry, and plugin compiles files and serves calls. Below are
 // packages that do not depend on them: folder selects the files to read, manifest parses the offered entries and derives

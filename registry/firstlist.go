@@ -19,12 +19,12 @@ const logAfter = 100 * time.Millisecond
 
 // firstList delays the lists of a starting registry until its plugins are known.
 type firstList struct {
-	log   *slog.Logger
-	stop  context.Context // done when the registry closes
-	began time.Time
-	limit time.Duration // since began
-	whole atomic.Bool   // lists need not wait any more
-	once  sync.Once     // for the log
+	log      *slog.Logger
+	stop     context.Context // done when the registry closes
+	began    time.Time
+	limit    time.Duration // since began
+	complete atomic.Bool   // lists need not wait any more
+	once     sync.Once     // for the log
 }
 
 // wait waits until the folder's files were loaded. loading names the plugins that are not, for the log.
@@ -43,25 +43,25 @@ func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() 
 	if ctx.Err() != nil || l.stop.Err() != nil {
 		return // the caller is gone
 	}
-	if !l.whole.Swap(true) && err != nil {
+	if !l.complete.Swap(true) && err != nil {
 		l.log.Warn("lists are answered without plugins that are still being compiled: clients that listen are told when they are there",
 			"plugins", loading(), "after", l.limit)
 	}
 }
 
-// IsWhole reports whether lists need not wait any more, see Whole.
-func (r *Registry) IsWhole() bool { return r.first.whole.Load() }
+// IsComplete reports whether lists need not wait any more, see AwaitComplete.
+func (r *Registry) IsComplete() bool { return r.first.complete.Load() }
 
-// Whole waits until every plugin that existed when the registry was made is listed or reported: some must be compiled
+// AwaitComplete waits until every plugin that existed when the registry was made is listed or reported: some must be compiled
 // to learn their manifest, and a client that lists once should see them all. The wait is limited to firstListTime, which
 // the log reports, and excludes files that are being written. After it has waited once, it returns at once.
-func (r *Registry) Whole(ctx context.Context) {
-	if r.IsWhole() {
+func (r *Registry) AwaitComplete(ctx context.Context) {
+	if r.IsComplete() {
 		return
 	}
 	f := r.watcher.running()
 	if f == nil || r.given != nil {
-		r.first.whole.Store(true)
+		r.first.complete.Store(true)
 		return
 	}
 	r.first.wait(ctx, f, r.public.loading)

@@ -78,13 +78,13 @@ func begin(t *testing.T, o Options) *Registry {
 }
 
 // The first list waits for plugins that must be compiled to be listed, logs that, and is complete.
-func TestWhole_waitsForCompilation(t *testing.T) {
+func TestAwaitComplete_waitsForCompilation(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Whole(t.Context())
+		r.AwaitComplete(t.Context())
 	}()
 	eventually(t, "it is said", func() bool {
 		return strings.Contains(said(), "the first list waits for plugins that are being compiled") && strings.Contains(said(), "plugins=slow longest=45s")
@@ -96,39 +96,39 @@ func TestWhole_waitsForCompilation(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.Whole(gone) // a caller that gives up does not end the wait of others
-	if r.IsWhole() {
+	r.AwaitComplete(gone) // a caller that gives up does not end the wait of others
+	if r.IsComplete() {
 		t.Error("it is whole without the slow one")
 	}
 	close(gate)
 	<-done
-	if !has(r, "slow-new") || !r.IsWhole() {
+	if !has(r, "slow-new") || !r.IsComplete() {
 		t.Errorf("%+v", r.Plugins())
 	}
 }
 
 // The wait is limited, and the log names the plugins that are missing then.
-func TestWhole_limitsTheWait(t *testing.T) {
+func TestAwaitComplete_limitsTheWait(t *testing.T) {
 	o, gate, said := slowly(t)
 	r := begin(t, o)
 	defer close(gate)
 	r.first.limit = time.Since(r.first.began) + 10*time.Millisecond
-	r.Whole(t.Context())
-	if !r.IsWhole() || has(r, "slow-new") || !strings.Contains(said(), "lists are answered without plugins that are still being compiled") || !strings.Contains(said(), "plugins=slow after=") {
-		t.Errorf("%v, %s, %+v", r.IsWhole(), said(), r.Plugins())
+	r.AwaitComplete(t.Context())
+	if !r.IsComplete() || has(r, "slow-new") || !strings.Contains(said(), "lists are answered without plugins that are still being compiled") || !strings.Contains(said(), "plugins=slow after=") {
+		t.Errorf("%v, %s, %+v", r.IsComplete(), said(), r.Plugins())
 	}
 }
 
 // A client that connects long after the start gets every plugin, and no warning about missing plugins is logged.
-func TestWhole_returnsAtOnceLater(t *testing.T) {
+func TestAwaitComplete_returnsAtOnceLater(t *testing.T) {
 	o, gate, said := slowly(t)
 	close(gate)
 	r := begin(t, o)
-	r.Whole(t.Context())
+	r.AwaitComplete(t.Context())
 	r.first.limit = -time.Hour
 	for range 50 {
-		r.first.whole.Store(false)
-		if r.Whole(t.Context()); !r.IsWhole() {
+		r.first.complete.Store(false)
+		if r.AwaitComplete(t.Context()); !r.IsComplete() {
 			t.Fatal("the list is not whole")
 		}
 	}

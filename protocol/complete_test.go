@@ -18,9 +18,9 @@ type slow struct {
 	whole atomic.Bool
 }
 
-func (s *slow) IsWhole() bool { return s.whole.Load() }
+func (s *slow) IsComplete() bool { return s.whole.Load() }
 
-func (s *slow) Whole(ctx context.Context) {
+func (s *slow) AwaitComplete(ctx context.Context) {
 	s.waits <- "waits"
 	select {
 	case <-s.gate:
@@ -30,7 +30,7 @@ func (s *slow) Whole(ctx context.Context) {
 }
 
 // Every list waits for the plugins compiled at startup. Other requests do not, and a client may cancel.
-func TestList_waitsUntilWhole(t *testing.T) {
+func TestList_waitsUntilComplete(t *testing.T) {
 	p := &player{t: t}
 	c := &slow{Registry: newCatalog(t, p.obey), gate: make(chan struct{}), waits: make(chan string, 16)}
 	server := NewServer(c, nil)
