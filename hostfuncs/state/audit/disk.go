@@ -15,9 +15,31 @@ import (
 // the first file of the chain exists. Retention keeps the last file of a locked chain.
 const lockEnd = ".lock"
 
+// output is the files of a chain: the one that grows, and the lock.
+type output struct {
+	dir, chain string
+	lock       *os.File
+	file       *os.File
+	part       int   // number of the file, from 1
+	day        int   // day of the year when the file began
+	size       int64 // of the file, including waiting lines
+}
+
+// create locks a new chain for this process, and begins its first file.
+func create(dir, chain string, now time.Time) (output, error) {
+	o := output{dir: dir, chain: chain}
+	if err := o.claim(); err != nil {
+		return o, err
+	}
+	if _, err := o.next(now); err != nil {
+		return o, errors.Join(err, o.release())
+	}
+	return o, nil
+}
+
 // claim locks the chain for this process.
-func (l *Log) claim() error {
-	f, err := os.OpenFile(filepath.Join(l.dir, l.chain+lockEnd), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func (o *output) claim() error {
+	f, err := os.OpenFile(filepath.Join(o.dir, o.chain+lockEnd), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -25,26 +47,29 @@ func (l *Log) claim() error {
 	if err != nil && !errors.Is(err, filelock.ErrNoLocks) { // without locks, retention removes no chain
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	l.lock = f
+	o.lock = f
 	return nil
 }
 
 // release ends the claim of a finished chain. The file is closed first: not every system removes open files.
-func (l *Log) release() error { return errors.Join(l.lock.Close(), os.Remove(l.lock.Name())) }
+func (o *output) release() error { return errors.Join(o.lock.Close(), os.Remove(o.lock.Name())) }
 
-// next begins a new file of the chain. l.mu is held.
-func (l *Log) next() error {
-	f, err := os.OpenFile(filepath.Join(l.dir, fileName(l.chain, l.part+1)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+// next begins a new file of the chain. unsynced is the error of ending the file before it.
+func (o *output) next(now time.Time) (unsynced, err error) {
+	f, err := os.OpenFile(filepath.Join(o.dir, fileName(o.chain, o.part+1)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if l.file != nil {
-		if err := errors.Join(l.file.Sync(), l.file.Close()); err != nil {
-			l.tell(err)
-		}
+	if o.file != nil {
+		unsynced = errors.Join(o.file.Sync(), o.file.Close())
 	}
-	l.file, l.part, l.size, l.day = f, l.part+1, 0, l.o.Now().UTC().YearDay()
-	return nil
+	o.file, o.part, o.size, o.day = f, o.part+1, 0, now.UTC().YearDay()
+	return unsynced, nil
+}
+
+// full reports whether the file is full or from an earlier day.
+func (o *output) full(now time.Time) bool {
+	return o.size >= maxFile || o.size > 0 && o.day != now.UTC().YearDay()
 }
 
 func fileName(chain string, part int) string {
@@ -56,11 +81,15 @@ func fileName(chain string, part int) string {
 
 // roll begins a new file if the current one is full or from an earlier day, and has no partial line. l.mu is held.
 func (l *Log) roll() {
-	full := l.size >= maxFile || l.size > 0 && l.day != l.o.Now().UTC().YearDay()
-	if len(l.batch) > 0 || !full {
+	now := l.o.Now()
+	if len(l.batch) > 0 || !l.out.full(now) {
 		return
 	}
-	if err := l.next(); err != nil { // the current file keeps growing
+	unsynced, err := l.out.next(now)
+	if unsynced != nil {
+		l.tell(unsynced)
+	}
+	if err != nil { // the current file keeps growing
 		l.tell(err)
 	}
 }
@@ -70,7 +99,7 @@ func (l *Log) write() {
 	if len(l.batch) == 0 {
 		return
 	}
-	n, err := l.file.Write(l.batch)
+	n, err := l.out.file.Write(l.batch)
 	l.batch = append(l.batch[:0], l.batch[n:]...)
 	if err != nil {
 		l.tell(err)
@@ -96,7 +125,7 @@ func (l *Log) Sync() error {
 	}
 	l.write()
 	waiting := len(l.batch)
-	f, head := l.file, l.mark()
+	f, head := l.out.file, l.chain.mark()
 	l.dirty = waiting > 0
 	l.mu.Unlock()
 	if waiting > 0 {

@@ -1,15 +1,9 @@
 package audit
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -67,18 +61,11 @@ type Log struct {
 	syncing sync.Mutex // held while lines and then the head are flushed, so that heads are in order
 
 	mu      sync.Mutex
-	chain   string // empty until the first line
-	mac     hash.Hash
-	last    [macSize]byte
-	n       uint64
+	chain   chain
+	out     output
 	batch   []byte // lines not in the file yet, the first perhaps in part
 	lost    uint64 // lines dropped since the last kept one
-	lock    *os.File
-	file    *os.File
-	part    int
-	day     int   // day of the year when the file began
-	size    int64 // of the file, including the batch
-	dirty   bool  // some lines are not on disk yet
+	dirty   bool   // some lines are not on disk yet
 	told    time.Time
 	closing bool // Close has begun
 	closed  bool
@@ -112,7 +99,7 @@ func (l *Log) Append(members []byte) (Mark, error) {
 func (l *Log) Chain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.chain
+	return l.chain.name
 }
 
 // begin creates the chain for its first line. l.mu is held.
@@ -120,7 +107,7 @@ func (l *Log) begin() error {
 	switch {
 	case l.closing || l.closed:
 		return ErrClosed
-	case l.chain != "":
+	case l.chain.name != "":
 		return nil
 	}
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
@@ -134,19 +121,12 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	random := make([]byte, 3)
-	_, _ = rand.Read(random) // never fails
-	l.chain = fmt.Sprintf("%s-%d-%x", l.o.Now().UTC().Format("20060102T150405"), os.Getpid(), random)
-	l.mac = hmac.New(sha256.New, key)
-	copy(l.last[:], first(l.mac, l.chain))
-	if err := l.claim(); err != nil {
-		l.chain = ""
+	c := newChain(key, l.o.Now())
+	out, err := create(l.dir, c.name, l.o.Now())
+	if err != nil {
 		return err
 	}
-	if err := l.next(); err != nil {
-		l.chain = ""
-		return errors.Join(err, l.release())
-	}
+	l.chain, l.out = c, out
 	l.stop, l.done = make(chan struct{}), make(chan struct{})
 	go l.flushing(l.stop, l.done, chains > maxChains)
 	seen, err := json.Marshal(others)
@@ -154,14 +134,6 @@ func (l *Log) begin() error {
 		_, err = l.add(append([]byte(`"event":"begin","seen":`), seen...))
 	}
 	return err
-}
-
-// first is the MAC that precedes the first line of a chain. It covers the chain's name, so that a renamed chain is
-// detected.
-func first(mac hash.Hash, chain string) []byte {
-	mac.Reset()
-	_, _ = io.WriteString(mac, chain)
-	return mac.Sum(nil)[:macSize]
 }
 
 // add appends a line, preceded by one that counts lost lines if there are any. l.mu is held.
@@ -191,31 +163,17 @@ func (l *Log) line(members []byte) Mark {
 		members = []byte(`"event":"too long"`)
 	}
 	start := len(l.batch)
-	l.n++
-	l.batch = append(l.batch, `{"n":`...)
-	l.batch = strconv.AppendUint(l.batch, l.n, 10)
-	l.batch = append(l.batch, `,"at":"`...)
-	l.batch = l.o.Now().UTC().AppendFormat(l.batch, "2006-01-02T15:04:05.000Z")
-	l.batch = append(l.batch, `",`...)
-	l.batch = append(l.batch, members...)
-	sum := lineMAC(l.mac, l.last[:], l.batch[start:])
-	copy(l.last[:], sum)
-	l.batch = append(l.batch, macStart...)
-	l.batch = hex.AppendEncode(l.batch, sum)
-	l.batch = append(l.batch, "\"}\n"...)
-	l.size += int64(len(l.batch) - start)
+	l.batch = l.chain.append(l.batch, l.o.Now(), members)
+	l.out.size += int64(len(l.batch) - start)
 	l.dirty = true
-	return l.mark()
+	return l.chain.mark()
 }
-
-// mark identifies the last line. l.mu is held.
-func (l *Log) mark() Mark { return Mark{Chain: l.chain, N: l.n, MAC: hex.EncodeToString(l.last[:])} }
 
 // Close ends the chain with a closing line. It is idempotent and safe for concurrent use: each call returns when the
 // chain has ended.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	began, owner := l.chain != "", !l.closing
+	began, owner := l.chain.name != "", !l.closing
 	l.closing = true
 	if began && owner {
 		l.roll()
@@ -235,5 +193,5 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	return errors.Join(err, l.file.Close(), l.release())
+	return errors.Join(err, l.out.file.Close(), l.out.release())
 }

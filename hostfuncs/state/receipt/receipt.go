@@ -19,7 +19,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
-// Receipt is the record of one finished call.
+// Receipt is the record of one finished call. It has a field for each member of its JSON form, so that clients and
+// tools can decode it.
 type Receipt struct {
 	Call    string   `json:"call"`
 	Plugin  string   `json:"plugin"`
