@@ -42,7 +42,7 @@ var endings = []struct {
 	}, true},
 }
 
-// However a run ends, its gate closes once with its outcome, its admission and its instance are free for the next call,
+// At each end of a run its gate closes once with its outcome, its admission and its instance are free for the next call,
 // and its plugin can be drained.
 func TestRun_endsOnce(t *testing.T) {
 	dir := t.TempDir()
@@ -122,3 +122,46 @@ type silent struct{}
 
 func (silent) Progress(context.Context, json.RawMessage) {}
 func (silent) Message(context.Context, json.RawMessage)  {}
+
+// A nested call ends with its own answer, also if its caller is aborted: the callee, which serves one call at a time, is
+// free for the next one, and the caller's receipt has the callee's.
+func TestRun_endsNestedCalls(t *testing.T) {
+	for name, callee := range map[string]guest{
+		"success": {manifest: tools("say"), answer: says("hello")},
+		"failure": {manifest: tools("say"), answer: `{"result":{"content":[],"isError":true}}`},
+		"trap":    {manifest: tools("say"), trap: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			log := audit.New(filepath.Join(dir, "audit"), audit.Options{})
+			defer log.Close()
+			host := hostfuncs.NewHost(&hostfuncs.Options{Audit: log})
+			defer host.Close()
+			callee.write(t, dir, "inner.wasm")
+			guest{manifest: tools("go"), ask: `{"method":"tools/call","params":{"name":"inner-say"}}`, answer: says("done")}.write(t, dir, "outer.wasm")
+			o := options(t, dir)
+			o.Host, o.Plugins = host, map[string]Config{
+				"outer": {Grants: grantsOf(t, "tools: inner-say")},
+				"inner": {Use: hostfuncs.Limits{PrincipalCalls: 1}, Limits: runtime.Limits{Concurrency: 1, Queue: -1}},
+			}
+			r := open(t, o)
+			tool, ok := r.Snapshot().Tool("outer-go")
+			if !ok {
+				t.Fatal("no tool outer-go")
+			}
+			for range 3 {
+				client := &receipts{Client: silent{}}
+				run, err := tool.Run(t.Context(), catalog.Call{Principal: "ada", Client: client})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := run.Abort(nil); err != nil {
+					t.Error(err)
+				}
+				if len(client.all) != 1 || len(client.all[0].Calls) != 1 || client.all[0].Calls[0].Outcome == string(runtime.KindLimit) {
+					t.Errorf("got receipts %+v, want one with a nested call that was admitted", client.all)
+				}
+			}
+		})
+	}
+}
