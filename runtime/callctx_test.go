@@ -31,7 +31,7 @@ func TestCallContext_isDoneAfterTheCall(t *testing.T) {
 		}
 		cancel()
 		if !errors.Is(kept.Err(), context.Canceled) || context.Cause(kept) == nil {
-			t.Error(kept.Err(), context.Cause(kept))
+			t.Errorf("got %v, %v; want %v, an error", kept.Err(), context.Cause(kept), context.Canceled)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestCallContext_endsAtTheDeadline(t *testing.T) {
 			p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 10 * time.Millisecond}})
 			wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
 			if !errors.Is(ended, context.DeadlineExceeded) {
-				t.Error(ended)
+				t.Errorf("got %v, want %v", ended, context.DeadlineExceeded)
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func TestNewEngine_refusesAHostFunctionTwice(t *testing.T) {
 	f := runtime.HostFunc{Module: "a", Name: "b", Call: func(context.Context, runtime.Memory, []uint64) {}}
 	_, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{Host: []runtime.HostFunc{f, f}})
 	if err == nil || err.Error() != "host function a.b is registered twice" {
-		t.Error(err)
+		t.Errorf("got %v, want an error", err)
 	}
 }
 
@@ -115,15 +115,15 @@ func TestEngine_closeWaitsForCalls(t *testing.T) {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	if err := e.Close(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("closed under a call: %v", err)
+		t.Errorf("closed under a call: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	if _, err := e.Compile(ctx, m.Bytes()); !errors.Is(err, runtime.ErrClosed) {
-		t.Errorf("compile while closing: %v", err)
+		t.Errorf("compile while closing: got %v, want %v", err, runtime.ErrClosed)
 	}
 	wantEnd(t, callErr(p), runtime.KindUnavailable, "the host is closing")
 	close(leave)
 	if err := <-answered; err != nil {
-		t.Errorf("the call that ran: %v", err)
+		t.Errorf("the call that ran: got %v, want no error", err)
 	}
 	if err := e.Close(ctx); err != nil {
 		t.Error(err)
@@ -141,7 +141,7 @@ func TestEngine_reusesCompiledModules(t *testing.T) {
 		e := newEngine(t, &runtime.EngineOptions{CacheDir: dir})
 		p := runtime.NewPool(compile(t, e, &m), run{}, nil)
 		if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != "7" || err != nil {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, %v; want \"7\", no error", got, err)
 		}
 	}
 	use()
@@ -193,7 +193,7 @@ func TestEngine_sharesItsCacheFolder(t *testing.T) {
 				}
 				got, err := runtime.NewPool(c, run{}, nil).Call(context.Background(), runtime.Request{}, nil)
 				if err != nil || string(got) != string(rune('0'+i)) {
-					t.Errorf("%d: %s, %v", i, got, err)
+					t.Errorf("%d: got %s, %v; want %s, no error", i, got, err, string(rune('0'+i)))
 				}
 			}
 		})

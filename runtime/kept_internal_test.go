@@ -31,10 +31,10 @@ func TestKept_evictsFromTheLargestOwner(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if in, why := k.take(keptKey{session: "eve0"}); in != nil || why != "of the test" {
-		t.Errorf("%v, %q", in, why)
+		t.Errorf("got %v, %q; want nil, \"of the test\"", in, why)
 	}
 	if in, why := k.take(keptKey{session: "eve0"}); in != nil || why != "" {
-		t.Errorf("a loss is told twice: %v, %q", in, why)
+		t.Errorf("a loss is told twice: got %v, %q; want nil, \"\"", in, why)
 	}
 }
 

@@ -11,7 +11,7 @@ func TestLimits_withDefaultsFillsZeroFields(t *testing.T) {
 	want := runtime.Limits{Memory: 64 << 20, Deadline: 30 * time.Second, Task: time.Hour, Output: 256 << 10, Concurrency: runtime.DefaultConcurrency(), Queue: 1024, Wait: 30 * time.Second, Start: 10 * time.Second,
 		Ask: 10 * time.Minute}
 	if got := (runtime.Limits{}).WithDefaults(); got != want || got.WithDefaults() != want {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	got := runtime.Limits{Memory: 1 << 40, Concurrency: 2, Queue: -1}.WithDefaults()
 	if got.Memory != 65535<<16 || got.Concurrency != 2 || got.Queue != -1 || got.WithDefaults() != got {

@@ -25,7 +25,7 @@ func TestEngine_compileReturnsPanicsAsErrors(t *testing.T) {
 	e.runtime = brittle{e.runtime}
 	for range 2 {
 		if _, err := e.Compile(context.Background(), empty); err == nil || err.Error() != "the compiler cannot compile this module" {
-			t.Error(err)
+			t.Errorf("got %v, want an error", err)
 		}
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -46,7 +46,7 @@ func TestEngine_compileStopsWaitingWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(reason)
 	if _, err := e.Compile(ctx, empty); !errors.Is(err, reason) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, reason)
 	}
 	<-e.compiles
 	m, err := e.Compile(context.Background(), empty)

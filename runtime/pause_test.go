@@ -101,7 +101,7 @@ func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 			<-ctx.Done()
 			after = time.Until(until)
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				t.Error(ctx.Err())
+				t.Errorf("got %v, want %v", ctx.Err(), context.DeadlineExceeded)
 			}
 		})
 		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: time.Second}})

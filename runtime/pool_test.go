@@ -189,7 +189,7 @@ func TestPool_Call_isCleanAfterAnyFailure(t *testing.T) {
 		if c.kind != "" {
 			wantEnd(t, err, c.kind, "")
 		} else if err != nil || string(got) != "0" {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, %v; want \"0\", no error", got, err)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestPool_Call_limitsMemory(t *testing.T) {
 	for pages, want := range map[int32]string{0: "1", 3: "1", 4: "-1", 65535: "-1", -1: "-1"} {
 		got, err := runtime.NewPool(compile(t, e, grow(pages)), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil)
 		if err != nil || string(got) != want {
-			t.Errorf("%d pages: %s, %v", pages, got, err)
+			t.Errorf("%d pages: got %s, %v; want %s, no error", pages, got, err, want)
 		}
 	}
 	greedy := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.Unreachable)
@@ -257,7 +257,7 @@ func TestPool_Call_endsAfterAWaitingHostFunction(t *testing.T) {
 		if err != nil || name == "traps" {
 			wantEnd(t, err, runtime.KindDeadline, "the guest did not answer in time")
 		} else if string(got) != "3" { // it was faster than the clock
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: got %s, want \"3\"", name, got)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestPool_Call_boundsRunningAndWaitingCalls(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			if got, err := p.Call(context.Background(), runtime.Request{}, nil); err != nil || string(got) != "5" {
-				t.Errorf("%s, %v", got, err)
+				t.Errorf("got %s, %v; want \"5\", no error", got, err)
 			}
 		})
 	}
@@ -334,7 +334,7 @@ func TestPool_closeWaitsForCalls(t *testing.T) {
 	release()
 	for range 2 {
 		if got := <-answers; got != "9<nil>" {
-			t.Errorf("a call that was let in: %s", got)
+			t.Errorf("a call that was let in: got %s, want \"9<nil>\"", got)
 		}
 	}
 	if err := errors.Join(<-closed, p.Close(context.Background())); err != nil {
@@ -368,7 +368,7 @@ func TestPool_outlivesItsClosedModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := before.Call(context.Background(), runtime.Request{}, nil); string(got) != "3" || err != nil {
-		t.Errorf("a pool keeps its module: %s, %v", got, err)
+		t.Errorf("a pool keeps its module: got %s, %v; want \"3\", no error", got, err)
 	}
 	after := runtime.NewPool(m, run{}, nil)
 	wantEnd(t, callErr(after), runtime.KindUnavailable, "the plugin is not loaded any more")
@@ -417,16 +417,16 @@ func TestInstance_callsTheGuestAndBoundsMemoryAccess(t *testing.T) {
 	d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
 		mem := in.Memory()
 		if p, ok := mem.Read(100, 5); !ok || string(p) != "hello" || mem.Size() != 65536 {
-			t.Errorf("%q, %v, %d", p, ok, mem.Size())
+			t.Errorf("got %q, %v, %d; want \"hello\", true, 65536", p, ok, mem.Size())
 		}
 		if _, ok := mem.Read(65535, 2); ok || mem.Write(0xffffffff, []byte("x")) || !mem.Write(65536, nil) {
 			t.Error("bounds")
 		}
 		if n, err := in.Call(ctx, "two", 40, 2); n != 42 || err != nil {
-			t.Error(n, err)
+			t.Errorf("got %v, %v; want 42, no error", n, err)
 		}
 		if n, err := in.Call(ctx, "grow"); n != 0 || err != nil || mem.Size() != 2*65536 {
-			t.Error(n, err, mem.Size())
+			t.Errorf("got %v, %v, %v; want 0, no error, %v", n, err, mem.Size(), 2*65536)
 		}
 		if !in.HasExport("two") || in.HasExport("memory") || in.Limits().Output != runtime.DefaultOutput {
 			t.Errorf("limits: %+v", in.Limits())
@@ -454,7 +454,7 @@ func TestInstance_refusesReentry(t *testing.T) {
 	})
 	got, err := runtime.NewPool(compile(t, e, guest(w.Call(0))), d, nil).Call(context.Background(), runtime.Request{}, nil)
 	if err != nil || string(got) != "4" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want \"4\", no error", got, err)
 	}
 	wantEnd(t, inner, runtime.KindInternal, "")
 }
@@ -474,7 +474,7 @@ func TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne(t *testing.T) {
 	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.Call(0)))
 	got, err := runtime.NewPool(compile(t, e, &m), run{}, nil).Call(context.Background(), runtime.Request{}, nil)
 	if err != nil || string(got) != "6" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want \"6\", no error", got, err)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestEngine_compilesElsewhereOnce(t *testing.T) {
 	e := open()
 	fails = errors.New("killed")
 	if _, err := e.Compile(t.Context(), m.Bytes()); !errors.Is(err, fails) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, fails)
 	}
 	fails = nil
 	for range 2 {
@@ -41,7 +41,7 @@ func TestEngine_compilesElsewhereOnce(t *testing.T) {
 	}
 	got, err := runtime.NewPool(c, run{}, nil).Call(t.Context(), runtime.Request{}, nil)
 	if err != nil || string(got) != "5" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want \"5\", no error", got, err)
 	}
 	if err := runtime.Precompile(t.Context(), dir, []byte("nonsense")); err == nil {
 		t.Error("nonsense was compiled")

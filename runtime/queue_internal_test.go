@@ -213,7 +213,7 @@ func TestQueue_limitsTheWait(t *testing.T) {
 		gone.leave()
 		synctest.Wait()
 		if !errors.Is(gone.err, context.Canceled) {
-			t.Error(gone.err)
+			t.Errorf("got %v, want %v", gone.err, context.Canceled)
 		}
 		time.Sleep(time.Minute - 1)
 		synctest.Wait()

@@ -163,7 +163,7 @@ func TestPool_warmUp_isEndedWhenItWaits(t *testing.T) {
 			Limits: runtime.Limits{Start: time.Second}, Cold: func(err error) { reason = err },
 		})
 		if got := answerOf(t, p, runtime.Request{}); got != "0" || reason == nil || reason.Error() != "deadline: it took longer than 2s" {
-			t.Errorf("got %s, %v", got, reason)
+			t.Errorf("got %s, %v; want \"0\", an error", got, reason)
 		}
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("the call took %s, want 2s", took)

@@ -16,6 +16,6 @@ func TestRead_refusesPipesWithoutBlocking(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := Read(pipe); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, ErrNotRegular)
 	}
 }

@@ -48,10 +48,10 @@ func TestOf_tellsVersionsApart(t *testing.T) {
 func TestOf_refusesMissingFilesAndFolders(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Of(dir); !errors.Is(err, ErrNotRegular) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, ErrNotRegular)
 	}
 	if _, err := Of(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, _, err := Read(dir); err == nil {
 		t.Error("a folder is read")
@@ -83,7 +83,7 @@ func TestRead_refusesFilesBeingWritten(t *testing.T) {
 	write(t, path, "one")
 	want, _ := Of(path)
 	if content, st, err := Read(path); err != nil || string(content) != "one" || st != want {
-		t.Errorf("%q %+v %v", content, st, err)
+		t.Errorf("got %q %+v %v; want \"one\", %+v, no error", content, st, err, want)
 	}
 	if runtime.GOOS != "linux" {
 		return
@@ -93,11 +93,11 @@ func TestRead_refusesFilesBeingWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, st, err := Read(path); !errors.Is(err, ErrUnsettled) || st != want {
-		t.Errorf("somebody may write: %+v %v", st, err)
+		t.Errorf("somebody may write: got %+v %v; want %+v, %v", st, err, want, ErrUnsettled)
 	}
 	f.Close()
 	if _, _, err := Read(path); err != nil {
-		t.Errorf("nobody may any more: %v", err)
+		t.Errorf("nobody may any more: got %v, want no error", err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestRead_boundsTheSize(t *testing.T) {
 func TestDigest_isSHA256InHex(t *testing.T) {
 	const empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	if got := Digest(nil); got != empty {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, empty)
 	}
 	if digits, ok := Hex(empty); !ok || "sha256:"+digits != empty {
 		t.Errorf("%q %v", digits, ok)

@@ -16,14 +16,14 @@ func TestArray_joinsElements(t *testing.T) {
 		}
 	}
 	if got := string(Strings([]string{`a"`, "b"})); got != `["a\"","b"]` || string(Strings(nil)) != "[]" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, `["a\"","b"]`)
 	}
 }
 
 func TestOneLine_replacesLineEnds(t *testing.T) {
 	got := OneLine([]byte("{\n\"a\":\r\n[\n1]\n}"))
 	if want := "{ \"a\":  [ 1] }"; string(got) != want {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestKinds_tellValuesApart(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s: %s", text, got)
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestObject_setLeavesTheDocumentUnchanged(t *testing.T) {
 	}
 	_ = append(o.Get("a"), "9999"...)
 	if string(raw) != `{"a":1,"b":2}` {
-		t.Errorf("an append to a view changed the document: %s", raw)
+		t.Errorf("an append to a view changed the document: got %s, want %s", raw, `{"a":1,"b":2}`)
 	}
 }
 

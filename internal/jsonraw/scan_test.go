@@ -60,17 +60,17 @@ func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", 
 func TestMaxDepth_holdsInEveryFunction(t *testing.T) {
 	deepest, over := []byte(nested(jsonraw.MaxDepth)), []byte(nested(jsonraw.MaxDepth+1))
 	if err := jsonraw.Valid(deepest); err != nil {
-		t.Errorf("Valid at MaxDepth: %v", err)
+		t.Errorf("Valid at MaxDepth: got %v, want no error", err)
 	}
 	if _, err := jsonraw.Elements(deepest); err != nil {
-		t.Errorf("Elements at MaxDepth: %v", err)
+		t.Errorf("Elements at MaxDepth: got %v, want no error", err)
 	}
 	if _, err := jsonraw.Elements(over); err == nil {
 		t.Error("Elements takes what Valid refuses")
 	}
 	mixed := []byte(strings.Repeat(`{"a":[`, jsonraw.MaxDepth/2) + strings.Repeat(`]}`, jsonraw.MaxDepth/2))
 	if _, err := jsonraw.ParseObject(mixed); err != nil {
-		t.Errorf("ParseObject at MaxDepth: %v", err)
+		t.Errorf("ParseObject at MaxDepth: got %v, want no error", err)
 	}
 	if err := jsonraw.Valid([]byte(strings.Repeat("[", 1<<20))); err == nil {
 		t.Error("a million open brackets are valid")
@@ -130,7 +130,7 @@ func equalJSON(t *testing.T, a, b []byte) bool {
 		return true // encoding/json refuses numbers beyond float64
 	}
 	if err := json.Unmarshal(b, &y); err != nil {
-		t.Fatalf("%q: %v", b, err)
+		t.Fatalf("%q: got %v, want no error", b, err)
 	}
 	p, _ := json.Marshal(x)
 	q, _ := json.Marshal(y)

@@ -8,7 +8,7 @@ import (
 
 func TestClip_cutsBetweenCharacters(t *testing.T) {
 	if got := Clip("short"); got != "short" {
-		t.Error(got)
+		t.Errorf("got %q, want \"short\"", got)
 	}
 	got := Clip(strings.Repeat("é", maxClip))
 	if len(got) > maxClip+len("…") || !utf8.ValidString(got) {

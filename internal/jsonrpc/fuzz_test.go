@@ -60,7 +60,7 @@ func checkRefusal(t *testing.T, data []byte, m jsonrpc.Message, err error) {
 	}
 	if m.ID != nil {
 		if back, err := jsonrpc.Parse(jsonrpc.AppendError(nil, m.ID, e)); err != nil || !bytes.Equal(back.ID, m.ID) {
-			t.Fatalf("an answer to %q does not parse: %v", data, err)
+			t.Fatalf("an answer to %q does not parse: got %v, want no error", data, err)
 		}
 	}
 }

@@ -126,7 +126,8 @@ func TestMessage_isOfOneKind(t *testing.T) {
 	} {
 		m, err := jsonrpc.Parse([]byte(c.in))
 		if err != nil || m.IsRequest() != c.request || m.IsNotification() != c.notification || m.IsResponse() != c.response {
-			t.Errorf("%s: %v %v %v, %v", c.in, m.IsRequest(), m.IsNotification(), m.IsResponse(), err)
+			t.Errorf("%s: got %v %v %v, %v; want %v %v %v, no error",
+				c.in, m.IsRequest(), m.IsNotification(), m.IsResponse(), err, c.request, c.notification, c.response)
 		}
 	}
 	var zero jsonrpc.Message

@@ -10,6 +10,6 @@ func TestCompile_endsWhenItsStepsAreUsedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Compile(BaseURL); err == nil || err.Error() != "takes too many steps to compile" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error", err)
 	}
 }

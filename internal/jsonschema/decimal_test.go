@@ -16,7 +16,7 @@ func TestNumber_agreesWithBigRat(t *testing.T) {
 		x, _ := new(big.Rat).SetString(a)
 		d := Parse([]byte(a))
 		if d.IsInteger() != x.IsInt() {
-			t.Errorf("%s is an integer: %v", a, d.IsInteger())
+			t.Errorf("%s is an integer: got %v, want %v", a, d.IsInteger(), x.IsInt())
 		}
 		for _, b := range numbers {
 			y, _ := new(big.Rat).SetString(b)
@@ -28,7 +28,7 @@ func TestNumber_agreesWithBigRat(t *testing.T) {
 				t.Errorf("%s and %s have the same key: %v", a, b, same)
 			}
 			if bound, text := FromRat(y); d.Cmp(bound) != x.Cmp(y) {
-				t.Errorf("%s against the bound %s: %d", a, text, d.Cmp(bound))
+				t.Errorf("%s against the bound %s: got %d, want %d", a, text, d.Cmp(bound), x.Cmp(y))
 			}
 			if y.Sign() != 0 && d.IsMultiple(e) != new(big.Rat).Quo(x, y).IsInt() {
 				t.Errorf("%s is a multiple of %s: %v", a, b, d.IsMultiple(e))

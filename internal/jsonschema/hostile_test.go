@@ -61,7 +61,7 @@ func TestValidate_endsEndlessReferences(t *testing.T) {
 		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#"}`,
 	} {
 		if err := mustCompile(t, raw).Validate(json.RawMessage(`{"a":[1]}`)); err == nil || err.Error() != endless {
-			t.Errorf("%s: %v", raw, err)
+			t.Errorf("%s: got %v, want an error", raw, err)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestValidate_countsWorkWithoutMembers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := mustCompile(t, c.schema).Validate(json.RawMessage(c.value)); err == nil || err.Error() != tooMuch {
-				t.Errorf("%.200v", err)
+				t.Errorf("got %.200v, want an error", err)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestPattern_warnsWhenItCannotBeEnforced(t *testing.T) {
 			t.Errorf("%.20s: warnings %.200q, want one", c.pattern, warnings)
 		}
 		if err := s.Validate(json.RawMessage(c.value)); err != nil {
-			t.Errorf("%.20s: %v", c.pattern, err)
+			t.Errorf("%.20s: got %v, want no error", c.pattern, err)
 		}
 		if err := s.Validate(json.RawMessage(`1`)); err == nil {
 			t.Errorf("%.20s: the rest of the schema is not enforced", c.pattern)

@@ -297,7 +297,7 @@ func TestErrors_haveTypes(t *testing.T) {
 func TestValidate_cutsLongValuesInMessages(t *testing.T) {
 	err := mustCompile(t, `{"const":1}`).Validate(json.RawMessage(`"` + strings.Repeat("é\n"[:2], 100) + `"`))
 	if want := `want 1, but got "` + strings.Repeat("é", 31) + "…"; err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error", err)
 	}
 }
 

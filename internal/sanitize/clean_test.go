@@ -48,15 +48,15 @@ func TestJSON_cleansNamesAndValues(t *testing.T) {
 	raw := json.RawMessage(`{"description":"a\u001b[1mb","na\u202eme":1, "deep":[{"t":"x\u200b"},"\b"],"enum":["\u200b"],"n":1.50}`)
 	got, n := sanitize.JSON(raw, &sanitize.Shape{Members: map[string]*sanitize.Shape{"enum": sanitize.Leave}})
 	if want := `{"description":"ab","name":1, "deep":[{"t":"x"},""],"enum":["\u200b"],"n":1.50}`; string(got) != want || n != 7 {
-		t.Errorf("got %s, %d", got, n)
+		t.Errorf("got %s, %d; want %s, 7", got, n, want)
 	}
 	same := json.RawMessage(`{"a" : "ü\n\t\"" }`)
 	if got, n := sanitize.JSON(same, nil); string(got) != string(same) || n != 0 {
-		t.Errorf("got %s, %d", got, n)
+		t.Errorf("got %s, %d; want %s, 0", got, n, string(same))
 	}
 	double := json.RawMessage(`{"name":"first","na\u200bme":"second"}`)
 	if got, _ := sanitize.JSON(double, nil); string(got) != `{"name":"first"}` {
-		t.Errorf("a member that hides as another: %s", got)
+		t.Errorf("a member that hides as another: got %s, want %s", got, `{"name":"first"}`)
 	}
 	for in, want := range map[string]string{
 		`{"na\u200bme":1, "name":2}`:                         `{"name":2}`,
@@ -76,7 +76,7 @@ func TestJSON_cleansNamesAndValues(t *testing.T) {
 	}
 	list := &sanitize.Shape{Elements: &sanitize.Shape{Members: map[string]*sanitize.Shape{"data": sanitize.Leave}}}
 	if got, n := sanitize.JSON(json.RawMessage(`[{"data":{"x":["\u200b"]},"text":{"data":"\u200b"}}]`), list); string(got) != `[{"data":{"x":["\u200b"]},"text":{"data":""}}]` || n != 1 {
-		t.Errorf("by place: %s", got)
+		t.Errorf("by place: got %s, want %s", got, `[{"data":{"x":["\u200b"]},"text":{"data":""}}]`)
 	}
 }
 

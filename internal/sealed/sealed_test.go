@@ -26,7 +26,7 @@ func TestSeal_opensToTheSameText(t *testing.T) {
 	for _, plain := range []string{"", "x", strings.Repeat("long ", 10_000)} {
 		text := k.Seal([]byte(plain))
 		if got, err := k.Open(text); err != nil || string(got) != plain {
-			t.Errorf("%.9q: %.9q, %v", plain, got, err)
+			t.Errorf("%.9q: got %.9q, %v; want %.9q, no error", plain, got, err, plain)
 		}
 		if text == k.Seal([]byte(plain)) {
 			t.Error("the same text twice")
@@ -44,16 +44,16 @@ func TestOpen_refusesChangedText(t *testing.T) {
 		changed := bytes.Clone(box)
 		changed[i] ^= 1
 		if _, err := k.Open(base64.RawURLEncoding.EncodeToString(changed)); !errors.Is(err, ErrInvalid) {
-			t.Errorf("byte %d changed: %v", i, err)
+			t.Errorf("byte %d changed: got %v, want %v", i, err, ErrInvalid)
 		}
 		if _, err := k.Open(base64.RawURLEncoding.EncodeToString(box[:i])); !errors.Is(err, ErrInvalid) {
-			t.Errorf("cut at %d: %v", i, err)
+			t.Errorf("cut at %d: got %v, want %v", i, err, ErrInvalid)
 		}
 	}
 	text := base64.RawURLEncoding.EncodeToString(box)
 	for _, other := range []string{"", "-", text + "A", text + "-TAMPERED", text + "=", " " + text, strings.ToLower(text)} {
 		if _, err := k.Open(other); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%.20q: %v", other, err)
+			t.Errorf("%.20q: got %v, want %v", other, err, ErrInvalid)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestNewKeys_boundsTheirNumber(t *testing.T) {
 		t.Error("no keys are keys")
 	}
 	if _, err := NewKeys(RandomKey(), make([]byte, KeySize-1)); err == nil || err.Error() != "key 2 has 31 bytes: a key has 32 at least" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error", err)
 	}
 	if _, err := NewKeys(make([][]byte, MaxKeys+1)...); err == nil {
 		t.Error("too many keys")

@@ -131,7 +131,7 @@ func compareWithLibrary(t *testing.T, text string) bool {
 	}
 	var got any
 	if err := json.Unmarshal(root.JSON(), &got); err != nil {
-		t.Fatalf("%q: %s: %v", text, root.JSON(), err)
+		t.Fatalf("%q: %s: got %v, want no error", text, root.JSON(), err)
 	}
 	if !sameMeaning(got, want) {
 		t.Errorf("%q: got %v, want %v", text, got, want)

@@ -92,7 +92,7 @@ func TestContext_Child(t *testing.T) {
 	}
 	none := trace.Context{Baggage: "b=2"}
 	if none.Child() != none || none.Span() != "" {
-		t.Error(none.Child())
+		t.Errorf("got %+v, want %+v", none.Child(), none)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestContext_Header(t *testing.T) {
 		h := http.Header{"Traceparent": {"forged"}, "Tracestate": {"forged"}, "Baggage": {"forged", "twice"}}
 		c.Header(h, up)
 		if got := [3]string{h.Get("traceparent"), h.Get("tracestate"), h.Get("baggage")}; got != want || !ok {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 	if _, ok := trace.ParseUpstream("all"); ok {

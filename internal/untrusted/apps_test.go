@@ -15,7 +15,7 @@ func TestHasUIPage_acceptsPagesOfThePlugin(t *testing.T) {
 		``:                                                                   false,
 	} {
 		if got := HasUIPage(json.RawMessage(definition)); got != want {
-			t.Errorf("%s: %v", definition, got)
+			t.Errorf("%s: got %v, want %v", definition, got, want)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestConfineUI_cutsOriginsAndPermissions(t *testing.T) {
 			continue
 		}
 		if string(got) != want {
-			t.Errorf("%s: %s", meta, got)
+			t.Errorf("%s: got %s, want %s", meta, got, want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestSafeIcon_acceptsOnlySafeSchemes(t *testing.T) {
 		"data:image/": false, "i.png": false, "//example.com/i.png": false, "": false, " https://example.com": false,
 	} {
 		if untrusted.SafeIcon(src) != want {
-			t.Errorf("%q: %v", src, !want)
+			t.Errorf("%q: got %v, want %v", src, !want, want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestKeepIcons_removesUnsafeIcons(t *testing.T) {
 		`[` + strings.Repeat(good+`,`, untrusted.MaxIcons) + good + `]`: {"", untrusted.MaxIcons + 1},
 	} {
 		if kept, removed := untrusted.KeepIcons(json.RawMessage(raw), untrusted.SafeIcon); string(kept) != want.kept || removed != want.removed {
-			t.Errorf("%.100s: %s, %d", raw, kept, removed)
+			t.Errorf("%.100s: got %s, %d; want %s, %d", raw, kept, removed, want.kept, want.removed)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestInlineIcon_holdsForImagesInDataURLs(t *testing.T) {
 		"data:image/png;base64,AA==": true, "DATA:image/png,x": true, "data:text/html,x": false, "https://example.com/i.png": false, "": false,
 	} {
 		if untrusted.InlineIcon(src) != want {
-			t.Errorf("%q: %v", src, !want)
+			t.Errorf("%q: got %v, want %v", src, !want, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestReservedKey_holdsForPrefixesOfMCPAndThisHost(t *testing.T) {
 		"com.example.mcp/x": false, "com.example/mcp": false, "mcp": false, "progressToken": false, "dev.sallyports/x": false, "": false,
 	} {
 		if untrusted.ReservedKey(key) != want {
-			t.Errorf("%s: %v", key, !want)
+			t.Errorf("%s: got %v, want %v", key, !want, want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestOwnMeta_keepsOnlyThePluginsKeys(t *testing.T) {
 		`"x"`:                                           "",
 	} {
 		if got := string(untrusted.OwnMeta(json.RawMessage(raw))); got != want {
-			t.Errorf("%s: %s", raw, got)
+			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestCleanMeta_reachesEveryPosition(t *testing.T) {
 			want = raw
 		}
 		if got := string(untrusted.CleanMeta(json.RawMessage(raw))); got != want {
-			t.Errorf("%s: %s", raw, got)
+			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestStripMeta_removesReservedKeys(t *testing.T) {
 		o := jsonraw.Object{{Key: "_meta", Value: json.RawMessage(raw)}}
 		untrusted.StripMeta(&o)
 		if got := string(o.Get("_meta")); got != want {
-			t.Errorf("%s: %s", raw, got)
+			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestFindHeaderParams_returnsNoneWithoutMarks(t *testing.T) {
 	for _, raw := range []string{"", "true", "{}", `{"properties":1,"title":"x-mcp-header"}`, `[{"x-mcp-header":1}]`,
 		strings.Repeat(`{"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40)} {
 		if got, err := FindHeaderParams(json.RawMessage(raw)); got != nil || err != nil {
-			t.Errorf("%.40s: %v %v", raw, got, err)
+			t.Errorf("%.40s: got %v %v; want nil, no error", raw, got, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestNamesSecret_findsSecretWords(t *testing.T) {
 		"passenger": false, "pins the poster": false, "tokenize": false, "keyboard": false, "region": false, "": false,
 	} {
 		if untrusted.NamesSecret(text) != want {
-			t.Errorf("%q: %v", text, !want)
+			t.Errorf("%q: got %v, want %v", text, !want, want)
 		}
 	}
 }

@@ -93,11 +93,11 @@ func FuzzURL(f *testing.F) {
 		}
 		parsed, err := url.Parse(once.String())
 		if err != nil {
-			t.Fatalf("%q became %q: %v", raw, once, err)
+			t.Fatalf("%q became %q: got %v, want no error", raw, once, err)
 		}
 		twice, err := urlnorm.URL(parsed)
 		if err != nil || twice.String() != once.String() {
-			t.Fatalf("%q became %q became %q: %v", raw, once, twice, err)
+			t.Fatalf("%q became %q became %q: got %v, want no error", raw, once, twice, err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func TestCall_sendsProgress(t *testing.T) {
 	})
 	want := []sallyporttest.Progress{{Token: 1.0, Progress: 1}, {Token: 1.0, Progress: 2, Total: 4, Message: "half"}}
 	if !reflect.DeepEqual(h.Progress(), want) {
-		t.Errorf("got %v", h.Progress())
+		t.Errorf("got %v, want %v", h.Progress(), want)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestCall_sendsLogMessages(t *testing.T) {
 		{Level: "notice", Logger: "db", Data: []any{1.0}},
 	}
 	if !reflect.DeepEqual(h.Logs(), want) {
-		t.Errorf("got %v", h.Logs())
+		t.Errorf("got %v, want %v", h.Logs(), want)
 	}
 }
 
@@ -112,13 +112,13 @@ func TestCall_askReturnsAnswersAndErrors(t *testing.T) {
 		err := c.Ask("kv/set", nil, nil)
 		want := &sallyport.AskError{Kind: "conflict", Message: "changed", Hint: "again", RetryAfter: 1500 * time.Millisecond, Code: -32000}
 		if !reflect.DeepEqual(err, want) || sallyport.KindOf(fmt.Errorf("x: %w", err)) != sallyport.KindConflict {
-			t.Errorf("kv/set: %#v", err)
+			t.Errorf("kv/set: got %#v, want %#v", err, want)
 		}
 		if err := c.Ask("roots/list", nil, nil); sallyport.KindOf(err) != sallyport.KindDenied {
 			t.Errorf("roots/list: %v", err)
 		}
 		if err := c.Ask("x", make(chan int), nil); err == nil || sallyport.KindOf(err) != "" {
-			t.Errorf("params that have no JSON: %v", err)
+			t.Errorf("params that have no JSON: got %v, want an error", err)
 		}
 		return nil, nil
 	})
@@ -187,13 +187,13 @@ func TestCall_getReadsTheBody(t *testing.T) {
 		}
 		got, err := res.Body.ReadAll(3)
 		if string(got) != "GET" || !errors.Is(err, sallyport.ErrTooLong) {
-			t.Errorf("%q %v", got, err)
+			t.Errorf("got %q %v; want \"GET\", %v", got, err, sallyport.ErrTooLong)
 		}
 		if n, err := res.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-			t.Errorf("after the end: %d %v", n, err)
+			t.Errorf("after the end: got %d %v; want 0, %v", n, err, io.EOF)
 		}
 		if err := res.Body.Close(); err != nil {
-			t.Errorf("a second close: %v", err)
+			t.Errorf("a second close: got %v, want no error", err)
 		}
 		if _, err := c.Get("nowhere"); sallyport.KindOf(err) != sallyport.KindInvalid {
 			t.Errorf("a bad URL: %v", err)
@@ -215,7 +215,7 @@ func TestCall_fetchReadsTextBodies(t *testing.T) {
 			t.Fatalf("%+v %v", res, err)
 		}
 		if got, err := res.Body.ReadAll(100); string(got) != "short" || err != nil {
-			t.Errorf("%q %v", got, err)
+			t.Errorf("got %q %v; want \"short\", no error", got, err)
 		}
 		return nil, nil
 	})
@@ -225,7 +225,7 @@ func TestHeader_readsSingleAndRepeatedValues(t *testing.T) {
 	h := sallyport.Header{"a": {"1"}, "B": {"2", "3"}}
 	raw, err := json.Marshal(h)
 	if err != nil || string(raw) != `{"B":["2","3"],"a":"1"}` {
-		t.Errorf("%s %v", raw, err)
+		t.Errorf("got %s %v; want %s, no error", raw, err, `{"B":["2","3"],"a":"1"}`)
 	}
 	h.Del("b")
 	if len(h) != 1 {

@@ -133,11 +133,11 @@ func TestTool_decodesArguments(t *testing.T) {
 	var g greeting
 	h.Call("greet", `{"name":"Ada"}`).Into(&g)
 	if g.Text != "Hello, Ada! " {
-		t.Errorf("without times: %q", g.Text)
+		t.Errorf("without times: got %q, want \"Hello, Ada! \"", g.Text)
 	}
 	h.Call("greet", greetArgs{Name: "Bob", Times: 2}).Into(&g)
 	if g.Text != "Hello, Bob! Hello, Bob! " {
-		t.Errorf("twice: %q", g.Text)
+		t.Errorf("twice: got %q, want \"Hello, Bob! Hello, Bob! \"", g.Text)
 	}
 	for args, want := range map[string]string{
 		`{"name":7}`:                  "argument name cannot be a JSON number",
@@ -286,10 +286,10 @@ func TestCompletion_boundsSuggestions(t *testing.T) {
 	}
 	raw, err = h.Request("completion/complete", m{"ref": m{"type": "ref/prompt", "name": "p"}, "argument": m{"name": "who", "value": "a"}})
 	if err != nil || string(raw) != `{"completion":{"values":[],"total":0}}` {
-		t.Errorf("without suggestions: %v %s", err, raw)
+		t.Errorf("without suggestions: got %v %s; want no error, %s", err, raw, `{"completion":{"values":[],"total":0}}`)
 	}
 	if values, err := h.CompleteTemplate("test://text", "x", ""); err != nil || values == nil || len(values) != 0 {
-		t.Errorf("of a resource: %v %v", values, err)
+		t.Errorf("of a resource: got %v %v; want not nil, no error", values, err)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestConfig_returnsTheValueOrItsDefault(t *testing.T) {
 		t.Errorf("an empty value became %q", got)
 	}
 	if got := sallyport.Config("SALLYPORT_TEST_ABSENT", "x"); got != "x" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"x\"", got)
 	}
 }
 

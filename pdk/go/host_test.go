@@ -118,7 +118,7 @@ func TestRound_survivesAMisbehavingHost(t *testing.T) {
 		c := &Call{host: &trick{call: 5 << 32, answer: strings.NewReader(answer)}}
 		err := c.Round(&Asking{Method: "a"}, &Asking{Method: "b"})
 		if err == nil || err.Error() != want {
-			t.Errorf("%s: %v", answer, err)
+			t.Errorf("%s: got %v, want an error", answer, err)
 		}
 	}
 }
@@ -146,14 +146,14 @@ func TestFetched_readsEachFormOfItsMembers(t *testing.T) {
 func TestStream_returnsErrorsOfTheHost(t *testing.T) {
 	s := &Stream{host: &trick{read: -int32(ErrnoIO)}, id: 5, open: true}
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, ErrnoIO) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrnoIO)
 	}
 	if n, err := s.Read(nil); n != 0 || err != nil {
-		t.Errorf("an empty read: %d %v", n, err)
+		t.Errorf("an empty read: got %d %v; want 0, no error", n, err)
 	}
 	b := &Body{host: &trick{write: -int32(ErrnoTooBig)}}
 	if n, err := b.Write([]byte("x")); n != 0 || !errors.Is(err, ErrnoTooBig) {
-		t.Errorf("%d %v", n, err)
+		t.Errorf("got %d %v; want 0, %v", n, err, ErrnoTooBig)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestNew_panicsWithThePlaceOfAMistake(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			defer func() {
 				if got := recover(); got != c.want {
-					t.Errorf("got %v", got)
+					t.Errorf("got %v, want %v", got, c.want)
 				}
 			}()
 			c.make()

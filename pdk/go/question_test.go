@@ -75,7 +75,7 @@ func TestElicit_fillsTheForm(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	asked := answers(h, "elicitation/create", `{"action":"accept","content":{"name":"Ada"}}`)
 	if got := h.Call("form", nil).Text(); got != "Ada of red" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"Ada of red\"", got)
 	}
 	const want = `{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{` +
 		`"name":{"type":"string","title":"Your name"},"age":{"type":"integer","minimum":0,"default":30},` +
@@ -90,7 +90,7 @@ func TestElicit_fillsTheForm(t *testing.T) {
 	} {
 		answers(h, "elicitation/create", answer)
 		if got := h.Call("form", nil).Text(); got != want {
-			t.Errorf("%s: %q", answer, got)
+			t.Errorf("%s: got %q, want %q", answer, got, want)
 		}
 	}
 	asked = answers(h, "elicitation/create", `{"action":"accept"}`)
@@ -104,7 +104,7 @@ func TestSample_returnsTheModelsText(t *testing.T) {
 	for _, content := range []string{`{"type":"text","text":"Hi"}`, `[{"type":"text","text":"H"},{"type":"text","text":"i"}]`} {
 		asked := answers(h, "sampling/createMessage", `{"role":"assistant","model":"m","content":`+content+`}`)
 		if got := h.Call("model", nil).Text(); got != "Hi says m" {
-			t.Errorf("%s: %q", content, got)
+			t.Errorf("%s: got %q, want \"Hi says m\"", content, got)
 		}
 		if *asked != `{"messages":[{"role":"user","content":{"type":"text","text":"Hello?"}}],"maxTokens":10}` {
 			t.Errorf("asked %s", *asked)
@@ -118,7 +118,7 @@ func TestAsk_asksSeveralAtOnce(t *testing.T) {
 	asked := answers(h, "sampling/createMessage", `{"role":"assistant","model":"m","content":{"type":"text","text":"Hi"}}`)
 	answers(h, "roots/list", `{"roots":[{"uri":"file:///a"}]}`)
 	if got := h.Call("several", nil).Text(); got != "the user dismissed the question, Hi, file:///a" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "the user dismissed the question, Hi, file:///a")
 	}
 	const want = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":5,"systemPrompt":"Be brief.",` +
 		`"temperature":0.5,"stopSequences":["."],"modelPreferences":{"hints":[{"name":"small"}]}}`
@@ -129,7 +129,7 @@ func TestAsk_asksSeveralAtOnce(t *testing.T) {
 		t.Errorf("asked in the order %s", got)
 	}
 	if got := h.Call("roots", nil).Text(); got != `[{"uri":"file:///a"}]` {
-		t.Errorf("roots: %s", got)
+		t.Errorf("roots: got %s, want %s", got, `[{"uri":"file:///a"}]`)
 	}
 }
 
@@ -171,7 +171,7 @@ func (h *cancelled) Close(uint32) int32 { return 0 }
 func TestCall_contextEndsWithTheCall(t *testing.T) {
 	h := sallyporttest.New(t, asking)
 	if got := h.Call("over", nil).Text(); got != "on" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"on\"", got)
 	}
 	w := &cancelled{}
 	w.request.Reset([]byte(`{"method":"tools/call","params":{"name":"over"}}`))

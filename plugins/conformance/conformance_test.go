@@ -19,14 +19,14 @@ func TestTools_answerAsTheSuiteExpects(t *testing.T) {
 		"test_logging_tool":      `{"content":[{"type":"text","text":"One message was logged."}]}`,
 	} {
 		if got := string(h.Call(tool, nil).Raw); got != want {
-			t.Errorf("%s: %s", tool, got)
+			t.Errorf("%s: got %s, want %s", tool, got, want)
 		}
 	}
 	if got := h.Call("test_x_mcp_header", `{"region":"eu"}`).Text(); got != "The region is eu." {
-		t.Error(got)
+		t.Errorf("got %q, want \"The region is eu.\"", got)
 	}
 	if got := h.Call("json_schema_2020_12_tool", `{"phone":"1"}`).Text(); got != `Received {"phone":"1"}` {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, `Received {"phone":"1"}`)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestSchemas_haveTheKeywordsOfTheSuite(t *testing.T) {
 		switch e.Name {
 		case "json_schema_2020_12_tool":
 			if string(e.InputSchema) != schema2020 {
-				t.Errorf("the schema is another: %s", e.InputSchema)
+				t.Errorf("the schema is another: got %s, want %s", e.InputSchema, schema2020)
 			}
 		case "test_x_mcp_header":
 			if !strings.Contains(string(e.InputSchema), `"x-mcp-header":"Region"`) {
@@ -97,7 +97,7 @@ func TestResources_answerAsTheSuiteExpects(t *testing.T) {
 	} {
 		got, err := h.Request("resources/read", map[string]string{"uri": uri})
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v %s", uri, err, got)
+			t.Errorf("%s: got %v %s; want no error, %s", uri, err, got, want)
 		}
 	}
 	all, err := h.Read("test://static-binary")
@@ -121,7 +121,7 @@ func TestPrompts_answerAsTheSuiteExpects(t *testing.T) {
 			"name": name, "arguments": map[string]string{"arg1": "hello", "arg2": "world", "resourceUri": "test://r"},
 		})
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v %s", name, err, got)
+			t.Errorf("%s: got %v %s; want no error, %s", name, err, got, want)
 		}
 	}
 	r, err := h.Prompt("test_prompt_with_image", nil)
@@ -140,9 +140,9 @@ func TestPrompts_answerAsTheSuiteExpects(t *testing.T) {
 func TestLongRunning_reportsProgressUntilItsEnd(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	if got := h.Call("greet", `{"name":"Ada"}`).Text(); got != "Hello, Ada!" {
-		t.Error(got)
+		t.Errorf("got %q, want \"Hello, Ada!\"", got)
 	}
 	if got := h.Call("slow_compute", `{"seconds":0,"label":"x"}`).Text(); got != `Computed "x" in 0 s.` {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, `Computed "x" in 0 s.`)
 	}
 }

@@ -106,7 +106,7 @@ func TestFetch_returnsARange(t *testing.T) {
 		`"length":13`:             "https://x/t\n\näöü0123456789",
 	} {
 		if got := h.Call("fetch", `{"url":"https://x/t",`+args+`}`).Text(); got != want {
-			t.Errorf("%s: %q", args, got)
+			t.Errorf("%s: got %q, want %q", args, got, want)
 		}
 	}
 	if r := h.Call("fetch", `{"url":"https://x/t","start":13}`); !r.IsError || r.Text() != "start is 13, but https://x/t has only 13 characters" {
@@ -232,7 +232,7 @@ func TestFetch_reportsRefusals(t *testing.T) {
 func TestMarkdown_readsDeeplyNestedPages(t *testing.T) {
 	deep := strings.Repeat("<div>", 5000) + "the text" + strings.Repeat("</div>", 5000)
 	if _, got := markdown(deep, "https://x/", false); got != "the text" {
-		t.Errorf("%.100q", got)
+		t.Errorf("got %.100q, want \"the text\"", got)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestMarkdown_readsDeeplyNestedPages(t *testing.T) {
 func TestMarkdown_boundsSpans(t *testing.T) {
 	_, got := markdown("<table><tr><th>a<th>b</tr><tr><td colspan=999999999 rowspan=999999999>x<td colspan='2'>y</table>", "https://x/", false)
 	if want := "| a | b |   |\n|---|---|---|\n| x | y |   |"; got != want {
-		t.Errorf("%.200q", got)
+		t.Errorf("got %.200q, want %.200q", got, want)
 	}
 }
 

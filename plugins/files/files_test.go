@@ -71,7 +71,7 @@ func TestList_showsTheTreeBelowAFolder(t *testing.T) {
 		{args{"path": "file://" + dir}, "a.txt b/"},
 	} {
 		if got := names(c.a); got != c.want {
-			t.Errorf("%v: %s", c.a, got)
+			t.Errorf("%v: got %s, want %s", c.a, got, c.want)
 		}
 	}
 	if got := h.Call("list", args{"path": dir + "/a.txt"}).Text(); !strings.HasPrefix(got, "         5  20") {
@@ -194,7 +194,7 @@ func TestMatchGlob_matchesSegments(t *testing.T) {
 		{"a/**/*.go", "a/b/d/c.go", true}, {"**", "a/b", true}, {"a/**", "b/a", false}, {"/a/b/", "a/b", true}, {"[", "[", false}, {"a/[", "a/[", false},
 	} {
 		if got := matchGlob(c.pattern, c.path); got != c.want {
-			t.Errorf("%s %s: %v", c.pattern, c.path, got)
+			t.Errorf("%s %s: got %v, want %v", c.pattern, c.path, got, c.want)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestWrite_replacesFiles(t *testing.T) {
 	expect(t, h, dir, "write", args{"path": dir + "/old.txt", "text": "new\n", "mode": "overwrite"}, "wrote 4 bytes to $/old.txt")
 	expect(t, h, dir, "write", args{"path": dir + "/old.txt", "text": "more\n", "mode": "append"}, "wrote 5 bytes to $/old.txt")
 	if got := content(t, dir+"/old.txt"); got != "new\nmore\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "new\nmore\n")
 	}
 	if r := h.Call("write", args{"path": dir, "text": "x", "mode": "overwrite"}); !r.IsError || !strings.Contains(r.Text(), "is a directory") {
 		t.Errorf("over a folder: %s", r.Raw)
@@ -253,7 +253,7 @@ func TestEdit_keepsLineEnds(t *testing.T) {
 	dir := folder(t, map[string]string{"dos": "a\r\nb\r\nc\r\n", "bin": "\x00"})
 	h.Call("edit", args{"path": dir + "/dos", "edits": []textChange{{Old: "a\nb", New: "x\ny"}}})
 	if got := content(t, dir+"/dos"); got != "x\r\ny\r\nc\r\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "x\r\ny\r\nc\r\n")
 	}
 	for _, c := range []struct {
 		file string

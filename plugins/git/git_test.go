@@ -265,12 +265,12 @@ func TestOpen_readsPackedObjects(t *testing.T) {
 	f.must(f.repo.RepackObjects(&gogit.RepackConfig{}))
 	got, failed := f.call(sallyporttest.New(t, plugin), "show", args{"rev": "v1~1:README.md"})
 	if failed || got != "hello\n" {
-		t.Errorf("%v %q", failed, got)
+		t.Errorf("got %v %q; want false, %q", failed, got, "hello\n")
 	}
 	r, err := open(f.dir)
 	f.must(err)
 	if got, err := r.resolve(f.hashes["two"].String()[:9]); err != nil || got != f.hashes["two"] {
-		t.Errorf("%v %v", got, err)
+		t.Errorf("got %v %v; want %v, no error", got, err, f.hashes["two"])
 	}
 }
 

@@ -76,7 +76,7 @@ func TestAdd_followsClockChanges(t *testing.T) {
 		start, _, err := parse(c[1], loc, time.Now())
 		p, err2 := parsePeriod(c[2])
 		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
+			t.Fatalf("got %v, %v; want no error, no error", err, err2)
 		}
 		end, note, err := p.addTo(start.In(loc))
 		if err != nil || end.Format(time.RFC3339) != c[3] || !strings.Contains(note, c[4]) || c[4] == "" && note != "" {
@@ -219,7 +219,7 @@ func TestBetween_returnsThePeriod(t *testing.T) {
 		from, _, err := parse(c[0], berlin(t), time.Now())
 		to, _, err2 := parse(c[1], berlin(t), time.Now())
 		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
+			t.Fatalf("got %v, %v; want no error, no error", err, err2)
 		}
 		if got := between(from, to).String(); got != c[2] {
 			t.Errorf("%s to %s: %s, want %s", c[0], c[1], got, c[2])

@@ -90,7 +90,7 @@ func TestCheck_enforcesEachLimitExactly(t *testing.T) {
 				step = 100
 			}
 			if err := check(t, c.build(c.max), c.limits); err != nil {
-				t.Errorf("at the limit: %v", err)
+				t.Errorf("at the limit: got %v, want no error", err)
 			}
 			err := check(t, c.build(c.max+step), c.limits)
 			if !errors.Is(err, wasmbin.ErrLimit) || !strings.Contains(err.Error(), c.want) {

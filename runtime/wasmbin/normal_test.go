@@ -44,7 +44,7 @@ func TestCheck_writesCanonicalInstructions(t *testing.T) {
 		case bytes.Equal(s.Odd, s.Short):
 			instructions++
 			if err != nil || !bytes.Equal(anew.Wasm(), short) {
-				t.Fatalf("%s: %v", s.Name, err)
+				t.Fatalf("%s: got %v, want no error", s.Name, err)
 			}
 		case err != nil:
 		case s.Same:

@@ -53,7 +53,7 @@ func TestRead_parsesTheHead(t *testing.T) {
 		t.Errorf("memory: %v", b.Memory)
 	}
 	if data, ok := b.CustomSection(wasmbin.ManifestSection); !ok || string(data) != `{"name":"x"}` {
-		t.Errorf("manifest: %q, %v", data, ok)
+		t.Errorf("manifest: got %q, %v; want %q, true", data, ok, `{"name":"x"}`)
 	}
 	if _, ok := b.CustomSection("two"); ok {
 		t.Error("a section that is not there")

@@ -24,7 +24,7 @@ func TestSetCustomSection_replacesOrAppends(t *testing.T) {
 			t.Fatal(err)
 		}
 		if data, ok := b.CustomSection(name); !ok || string(data) != "data of "+name {
-			t.Errorf("%s: %q", name, data)
+			t.Errorf("%s: got %q, want %q", name, data, "data of "+name)
 		}
 		if again, _ := wasmbin.SetCustomSection(after, name, []byte("data of "+name)); !bytes.Equal(again, after) {
 			t.Errorf("%s: a second time changes the file", name)
@@ -46,13 +46,13 @@ func TestSetCustomSection_removesDoubles(t *testing.T) {
 	want.Custom("a", []byte("new"))
 	want.Custom("b", []byte("2"))
 	if !bytes.Equal(after, want.Bytes()) {
-		t.Errorf("% x", after)
+		t.Errorf("got % x, want % x", after, want.Bytes())
 	}
 }
 
 func TestSetCustomSection_refusesOtherFiles(t *testing.T) {
 	if _, err := wasmbin.SetCustomSection([]byte("hello"), "a", nil); !errors.Is(err, wasmbin.ErrNotWasm) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, wasmbin.ErrNotWasm)
 	}
 }
 
@@ -113,7 +113,7 @@ func FuzzRead(f *testing.F) {
 		after, err := wasmbin.SetCustomSection(wasm, name, data)
 		if !utf8.ValidString(name) {
 			if !errors.Is(err, wasmbin.ErrMalformed) {
-				t.Fatal(err)
+				t.Fatalf("got %v, want %v", err, wasmbin.ErrMalformed)
 			}
 			return
 		}

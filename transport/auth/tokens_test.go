@@ -60,7 +60,7 @@ func TestTokens_nilAdmitsNoCaller(t *testing.T) {
 	}
 	one, err := none.With("a", "x")
 	if name, _, ok := one.Verify("x"); err != nil || !ok || name != "a" {
-		t.Errorf("got %q, %v, %v", name, ok, err)
+		t.Errorf("got %q, %v, %v; want \"a\", true, no error", name, ok, err)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestTokens_withLeavesTheOldSetUnchanged(t *testing.T) {
 		t.Error("With did not add, or changed its receiver")
 	}
 	if _, err := left.With("a", "9"); !errors.Is(err, ErrDuplicate) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrDuplicate)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAdd_storesOnlyTheHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Add(path, "two"); !errors.Is(err, ErrDuplicate) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrDuplicate)
 	}
 	set, err := Load(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestAdd_storesOnlyTheHash(t *testing.T) {
 	}
 	for name, token := range map[string]string{"one": first, "two": second} {
 		if got, _, ok := set.Verify(token); got != name || !ok {
-			t.Errorf("%s: got %q, %v", name, got, ok)
+			t.Errorf("%s: got %q, %v; want %q, true", name, got, ok, name)
 		}
 	}
 	if data, _ := os.ReadFile(path); strings.Contains(string(data), first) {
@@ -146,7 +146,7 @@ func TestLoad_refusesFilesOpenToOthersOrTooLarge(t *testing.T) {
 		}
 	}
 	if _, err := Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestLocal_createsATokenOnceAndReturnsItAgain(t *testing.T) {
 	}
 	again, created, err := Local(path)
 	if err != nil || created || again != token {
-		t.Errorf("got %q, %v, %v", again, created, err)
+		t.Errorf("got %q, %v, %v; want %q, false, no error", again, created, err, token)
 	}
 	wantMode(t, path)
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {

@@ -204,7 +204,7 @@ func TestConsole_servesOnlyItsPage(t *testing.T) {
 	// A form of a foreign site can send neither JSON nor the token.
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""} {
 		if code, _ := d.post(`{"id":"q1","answer":"always"}`, "Content-Type", kind); code != http.StatusBadRequest {
-			t.Errorf("%q: %d", kind, code)
+			t.Errorf("%q: got %d, want %d", kind, code, http.StatusBadRequest)
 		}
 	}
 	d.waits(1)
@@ -218,7 +218,7 @@ func TestConsole_servesOnlyItsPage(t *testing.T) {
 	open := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest"}
 	for dest, want := range map[string]int{"document": http.StatusOK, "iframe": http.StatusForbidden, "script": http.StatusForbidden} {
 		if code, _, _ := d.do("GET", "/", "", append(open, dest)...); code != want {
-			t.Errorf("%s: %d", dest, code)
+			t.Errorf("%s: got %d, want %d", dest, code, want)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestConsole_pageLoadsNothingFromElsewhere(t *testing.T) {
 		}
 	}
 	if code, _, _ := d.do("GET", "/page/index.html", ""); code != http.StatusNotFound {
-		t.Error(code)
+		t.Errorf("got %v, want %v", code, http.StatusNotFound)
 	}
 }
 
@@ -365,10 +365,10 @@ func TestConsole_servesBesideIdleConnections(t *testing.T) {
 		}
 	}
 	if code, _, _ := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token); code != http.StatusOK {
-		t.Errorf("the page's own request: %d", code)
+		t.Errorf("the page's own request: got %d, want %d", code, http.StatusOK)
 	}
 	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("the oldest is open still: %d, %v", n, err)
+		t.Errorf("the oldest is open still: got %d, %v; want 0, an error", n, err)
 	}
 }
 
@@ -409,7 +409,7 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {
 		if code, _, _ := d.do("POST", "/order", `{"do":"review","host":"h1","plugin":"p"}`, "Authorization", "Bearer "+d.token, "Content-Type", kind); code != http.StatusBadRequest {
-			t.Errorf("%q: %d", kind, code)
+			t.Errorf("%q: got %d, want %d", kind, code, http.StatusBadRequest)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		t.Error(code, text)
 	}
 	if got, _ := asking.Take(t.Context(), f); string(got) != `{"action":"accept","content":{"name":"Ada"}}` {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %s", got, `{"action":"accept","content":{"name":"Ada"}}`)
 	}
 	if code, _ := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusConflict {
 		t.Error("answered twice:", code)

@@ -44,7 +44,7 @@ func TestServer_drainWritesHeldAnswers(t *testing.T) {
 	s.calls.finish(c)
 	s.drain(cancel, time.Minute)
 	if got := out.String(); got != result(1, "{}")+"\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, result(1, "{}")+"\n")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestServe_boundsTheDrain(t *testing.T) {
 	<-f.entered
 	c.in.Close()
 	if err := c.end(); err != errLeft {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, errLeft)
 	}
 	close(f.release)
 }
@@ -101,7 +101,7 @@ func TestServe_contextStopsABlockedWrite(t *testing.T) {
 		select {
 		case err := <-done:
 			if err != errLeft {
-				t.Error(err)
+				t.Errorf("got %v, want %v", err, errLeft)
 			}
 		case <-time.After(patience):
 			t.Error("Serve did not return")
@@ -121,7 +121,7 @@ func TestServe_returnsWriteErrors(t *testing.T) {
 	io.WriteString(inW, callOf(1, "echo")+"\n")
 	err := <-done
 	if !errors.Is(err, broken) || err.Error() != "write: broken pipe" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, broken)
 	}
 	inR.Close()
 }
@@ -132,6 +132,6 @@ func TestServe_returnsReadErrors(t *testing.T) {
 	inW.CloseWithError(broken)
 	err := serve(t.Context(), newFake().connect, inR, io.Discard, new(Options).withDefaults())
 	if !errors.Is(err, broken) || err.Error() != "read: bad descriptor" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }

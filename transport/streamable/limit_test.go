@@ -56,7 +56,7 @@ func TestAdmission_findsTheAddressOfARequest(t *testing.T) {
 		}
 		a := admission{behindProxy: test.proxy}
 		if got := a.address(r); got != test.want {
-			t.Errorf("%+v: got %q", test, got)
+			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestServe_refusesSlowBodies(t *testing.T) {
 	patient.h.bodyTimeout = 2 * patience // the body would be waited for longer than this test lasts
 	evil := strings.Replace(rawHead, "Host", "Origin: http://evil\r\nHost", 1)
 	if status, _ = raw(t, patient.dial(), evil+"100\r\n\r\n{"); status != "HTTP/1.1 403 Forbidden" {
-		t.Errorf("got %s", status)
+		t.Errorf("got %s, want \"HTTP/1.1 403 Forbidden\"", status)
 	}
 	patient.end()
 	c := s.dial()
@@ -151,7 +151,7 @@ func TestServe_renewsDeadlinesForEachRequest(t *testing.T) {
 		}
 		// A later slow body is refused even after the deadline of this one.
 		if status, _ := raw(t, s.dial(), rawHead+"100\r\n\r\n{"); status != "HTTP/1.1 408 Request Timeout" {
-			t.Errorf("got %s", status)
+			t.Errorf("got %s, want \"HTTP/1.1 408 Request Timeout\"", status)
 		}
 	}
 	c.Close()
@@ -207,12 +207,12 @@ func TestServe_acceptsOnlyModernTLS(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body.Close()
 		if want := sse(progress(0)) + sse(progress(1)) + sse(doneBody); string(body) != want || (r.ProtoMajor == 2) != http2 {
-			t.Errorf("%s: %s", r.Proto, body)
+			t.Errorf("%s: got %s, want %s", r.Proto, body, want)
 		}
 		transport.CloseIdleConnections()
 	}
 	if status, _ := raw(t, s.dial(), "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n"); status != "HTTP/1.0 400 Bad Request" {
-		t.Errorf("in clear text: %q", status)
+		t.Errorf("in clear text: got %q, want \"HTTP/1.0 400 Bad Request\"", status)
 	}
 	_, err := tls.Dial("tcp", s.l.Addr().String(), &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11})
 	if err == nil {

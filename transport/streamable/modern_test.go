@@ -257,7 +257,7 @@ func TestAnswer_flushesEachEvent(t *testing.T) {
 	want := sse(progress(0)) + sse(progress(1)) + ":\n\n:\n\n" // comments while idle
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(r.Body, got); err != nil || string(got) != want {
-		t.Fatalf("got %q, %v", got, err)
+		t.Fatalf("got %q, %v; want %q, no error", got, err, want)
 	}
 	close(f.release)
 	rest, err := io.ReadAll(r.Body)

@@ -70,7 +70,7 @@ func TestOptions_localMeansThisMachineOnly(t *testing.T) {
 		{Options{Addr: "unix:/x", BehindProxy: true}, false},
 	} {
 		if got := test.o.Local(); got != test.want {
-			t.Errorf("%+v: %v", test.o, got)
+			t.Errorf("%+v: got %v, want %v", test.o, got, test.want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestOutbox_resumesAfterTheLastEvent(t *testing.T) {
 	r := call.open()
 	wantEvents(t, r, "open")
 	if r.position() != "1-0" {
-		t.Error(r.position())
+		t.Errorf("got %q, want \"1-0\"", r.position())
 	}
 	call.send([]byte("b"))
 	call.send([]byte("c"))
@@ -59,7 +59,7 @@ func TestEventStream_hasOneReader(t *testing.T) {
 	attached := func(is bool) {
 		t.Helper()
 		if s.attached() != is {
-			t.Errorf("somebody reads it: %v", !is)
+			t.Errorf("somebody reads it: got %v, want %v", !is, is)
 		}
 	}
 	attached(false)
@@ -117,7 +117,7 @@ func TestEventReader_onlyReturnsASingleAnswer(t *testing.T) {
 		r := s.open()
 		c.act(s)
 		if msg, ok := r.only(); string(msg) != c.want || ok != c.ok {
-			t.Errorf("%s: %q %v", c.name, msg, ok)
+			t.Errorf("%s: got %q %v; want %q, %v", c.name, msg, ok, c.want, c.ok)
 		}
 	}
 }

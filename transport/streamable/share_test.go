@@ -61,7 +61,7 @@ func TestServe_servesCallersBesideManyStrangers(t *testing.T) {
 		}
 		r, err := client.Do(s.request(t.Context(), "POST", callBody("echo", text), alice))
 		if err != nil {
-			t.Fatalf("call %d: %v", i, err)
+			t.Fatalf("call %d: got %v, want no error", i, err)
 		}
 		body, err := io.ReadAll(r.Body)
 		r.Body.Close()

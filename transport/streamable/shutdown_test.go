@@ -31,7 +31,7 @@ func TestServe_shutdownWaitsForCalls(t *testing.T) {
 	}
 	s.stop()
 	if _, err := r.ReadByte(); err != io.EOF {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, io.EOF)
 	}
 	if len(s.done) > 0 {
 		t.Fatalf("Serve returned %v with a call in flight", <-s.done)

@@ -43,7 +43,7 @@ func TestServe_identifiesCallersOnAUnixSocket(t *testing.T) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body.Close()
 	if r.StatusCode != 200 || string(body) != `{"jsonrpc":"2.0","id":1,"result":"hi"}` {
-		t.Errorf("%d %s", r.StatusCode, body)
+		t.Errorf("got %d %s; want 200, %s", r.StatusCode, body, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
 	}
 	if want := fmt.Sprintf("socket:%d", os.Geteuid()); f.principal() != want {
 		t.Errorf("principal %q, want %q", f.principal(), want)
@@ -51,7 +51,7 @@ func TestServe_identifiesCallersOnAUnixSocket(t *testing.T) {
 	transport.CloseIdleConnections()
 	s.end()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the socket is still there: %v", err)
+		t.Errorf("the socket is still there: got %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestServe_requiresTokensOnASocketBehindAProxy(t *testing.T) {
 		extra := maps.Clone(call)
 		maps.Copy(extra, test.extra)
 		if status, body := s.overSocket(path, test.method, test.endpoint, callBody("echo", "hi"), extra); status != 401 || body != test.want {
-			t.Errorf("%s: %d %s", test.name, status, body)
+			t.Errorf("%s: got %d %s; want 401, %s", test.name, status, body, test.want)
 		}
 	}
 	if n := f.connected.Load(); n != 0 {
@@ -113,10 +113,10 @@ func TestServe_requiresTokensOnASocketBehindAProxy(t *testing.T) {
 	}
 	call["Authorization"] = "Bearer secret"
 	if status, body := s.overSocket(path, "POST", "/mcp", callBody("echo", "hi"), call); status != 200 || body != `{"jsonrpc":"2.0","id":1,"result":"hi"}` {
-		t.Errorf("with the token: %d %s", status, body)
+		t.Errorf("with the token: got %d %s; want 200, %s", status, body, `{"jsonrpc":"2.0","id":1,"result":"hi"}`)
 	}
 	if status, _ := s.overSocket(path, "GET", "/sse", "", headers{"Authorization": "Bearer secret"}); status != 200 {
-		t.Errorf("the old stream with the token: %d", status)
+		t.Errorf("the old stream with the token: got %d, want 200", status)
 	}
 	if got := f.principal(); got != "token:ci" {
 		t.Errorf("principal %q", got)

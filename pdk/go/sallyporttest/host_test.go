@@ -64,7 +64,7 @@ func TestWire_refusesUnknownStreams(t *testing.T) {
 		t.Errorf("close: %d", n)
 	}
 	if n := w.Read(0, make([]byte, 9)); n != 3 {
-		t.Errorf("the request: %d", n)
+		t.Errorf("the request: got %d, want 3", n)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestRoots_listsGrantedFolders(t *testing.T) {
 		t.Errorf("one level: %v", got)
 	}
 	if got := roots(top+"/none", 1); got != nil {
-		t.Errorf("nothing there: %v", got)
+		t.Errorf("nothing there: got %v, want nil", got)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestClean_refusesTildeWithoutAHome(t *testing.T) {
 		}
 	}
 	if got, err := Clean("/home/me/~x"); got != "/home/me/~x" || err != nil {
-		t.Error(got, err)
+		t.Errorf("got %q, %v; want \"/home/me/~x\", no error", got, err)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestExplain_saysWhyAPathFails(t *testing.T) {
 		"/x: on fire": &fs.PathError{Op: "read", Path: "/x", Err: other},
 	} {
 		if got := Explain("/x", err); got == nil || got.Error() != want {
-			t.Errorf("%v: got %v", err, got)
+			t.Errorf("%v: got %v, want an error", err, got)
 		}
 	}
 	if Explain("/x", nil) != nil {

@@ -77,7 +77,7 @@ func TestCall_refusesLongRequestsUnparsed(t *testing.T) {
 	got, err := call(t, m, nil)
 	want := `{"answer":{"error":{"code":-32000,"message":"a request has 1048577 bytes, at most 1048576 are allowed","data":{"kind":"limit"}}}}`
 	if err != nil || got != want {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want %s, no error", got, err, want)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestStreams_readToTheEndOrFailure(t *testing.T) {
 			g := gate(func(_ context.Context, _ string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 				id, err := s.Open(opened{c.r, &open})
 				if id != 2 || err != nil {
-					t.Error(id, err)
+					t.Errorf("got %v, %v; want 2, no error", id, err)
 				}
 				return nil, nil
 			})

@@ -161,7 +161,7 @@ func TestServe_reportsInvalidAnswers(t *testing.T) {
 		wantEnd(t, err, runtime.KindGuest, "")
 	}
 	if got, err := call(t, says("\n {\"x\":1,\"result\" : {\"a\": 1.50} }\n"), nil); err != nil || got != `{"a": 1.50}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want %s, no error", got, err, `{"a": 1.50}`)
 	}
 	_, err := call(t, says(`{"error":{"code":-32602,"message":"no tool \"x\"","data":{"a":[1]}}}`), nil)
 	var guestErr *runtime.GuestError
@@ -173,7 +173,7 @@ func TestServe_reportsInvalidAnswers(t *testing.T) {
 func TestServe_tellsEndingsApart(t *testing.T) {
 	end := wantEnd(t, second(call(t, guest("", w.I32Const(7)), nil)), runtime.KindGuest, "the guest ended the call with error 7")
 	if end.Code != 7 {
-		t.Error(end.Code)
+		t.Errorf("got %v, want 7", end.Code)
 	}
 	wantEnd(t, second(call(t, guest("", w.Unreachable), nil)), runtime.KindTrap, "unreachable")
 	var wrong w.Module
@@ -188,7 +188,7 @@ func TestServe_limitsOutput(t *testing.T) {
 	answer := `{"result":{"a":1}}`
 	fits := runtime.Limits{Output: len(answer)}
 	if got, err := pool(t, says(answer), fits).Call(context.Background(), runtime.Request{}, nil); err != nil || string(got) != `{"a":1}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v; want %s, no error", got, err, `{"a":1}`)
 	}
 	_, err := pool(t, says(answer), runtime.Limits{Output: len(answer) - 1}).Call(context.Background(), runtime.Request{}, nil)
 	wantEnd(t, err, runtime.KindLimit, "the answer is over the limit of 17 bytes")

@@ -40,14 +40,14 @@ func TestServe_insertsStreamsAsBase64(t *testing.T) {
 	} {
 		got, err := call(t, writes(10, `{"result":`+fmt.Sprintf(shape, ref)+`}`), nil)
 		if err != nil || got != fmt.Sprintf(shape, b64) {
-			t.Errorf("%s, %v", got, err)
+			t.Errorf("got %s, %v; want %s, no error", got, err, fmt.Sprintf(shape, b64))
 		}
 	}
 	for _, shape := range []string{
 		`{"structuredContent":{"data":%s}}`, `{"content":[{"type":"text","text":"a","_meta":%s}]}`, `{"content":%s}`, `{"data":%s}`,
 	} {
 		if got, err := call(t, writes(10, `{"result":`+fmt.Sprintf(shape, ref)+`}`), nil); err != nil || got != fmt.Sprintf(shape, ref) {
-			t.Errorf("only where bytes may stand: %s, %v", got, err)
+			t.Errorf("only where bytes may stand: got %s, %v; want %s, no error", got, err, fmt.Sprintf(shape, ref))
 		}
 	}
 	for answer, want := range map[string]string{
@@ -148,7 +148,7 @@ func TestStreams_areUnusableAfterTheCall(t *testing.T) {
 	}
 	open := 1
 	if _, err := kept.Open(opened{strings.NewReader(""), &open}); err == nil || open != 0 {
-		t.Error(err, open)
+		t.Errorf("got %v, %v; want an error, 0", err, open)
 	}
 	if _, _, err := kept.Take(2); err == nil {
 		t.Error("took a stream")

@@ -50,7 +50,7 @@ func TestMeter_endsRecursionBeforeTheStackIsFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err = g.ExportedFunction("run").Call(ctx); !errors.Is(err, errDepth) {
-				t.Errorf("%.100v", err)
+				t.Errorf("got %.100v, want %.100v", err, errDepth)
 			}
 		})
 	}

@@ -87,7 +87,7 @@ func TestMeter_endsEndlessCode(t *testing.T) {
 			n = 60
 		}
 		if _, err := call(m, name, n); !errors.Is(err, want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, want)
 		}
 		if left := m.ExportedGlobal(rewrite.DepthGlobal).Get(); want == errDepth && int64(left) >= 0 {
 			t.Errorf("%s: depth %d", name, left)
@@ -100,7 +100,7 @@ func TestMeter_bulkCostsByLength(t *testing.T) {
 	h, m := kernel(t, true)
 	h.refills = 10
 	if _, err := call(m, "fill", 1<<20); !errors.Is(err, errFuel) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, errFuel)
 	}
 	if most := h.spent(m) / (1 << 20 / 16); most > 24 { // ten slices of 100,000, and the fuel taken before the last
 		t.Errorf("%d mebibytes were filled", most)
@@ -115,7 +115,7 @@ func TestMeter_returnsDepthOnEveryWayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := m.ExportedGlobal(rewrite.DepthGlobal).Get(); left != maxDepth {
-			t.Fatal(left)
+			t.Fatalf("got %v, want %v", left, maxDepth)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestRewrite_describesTheModule(t *testing.T) {
 			if err != nil || info.Uses != c.uses || info.References() != (c.references && (o.Snapshot || info.Uses != rewrite.Uses{})) {
 				t.Errorf("%s, %+v: %+v, %v", name, o, info, err)
 			} else if err := valid(t, out); err != nil {
-				t.Errorf("%s, %+v: %v", name, o, err)
+				t.Errorf("%s, %+v: got %v, want no error", name, o, err)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func TestRewrite_refusesARewrittenModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := rewriteWasm(out, both); !errors.Is(err, rewrite.ErrReserved) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, rewrite.ErrReserved)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 	}
 	for i, g := range info.Globals {
 		if g != want[i] {
-			t.Errorf("global %d: %+v", i, g)
+			t.Errorf("global %d: got %+v, want %+v", i, g, want[i])
 		}
 	}
 	if d := info.Data; len(d) != 2 || d[0].Offset != 1<<32-1 || string(d[0].Bytes) != "z" || d[0].From != nil ||
@@ -226,7 +226,7 @@ func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 		t.Errorf("start is %+v", x)
 	}
 	if names, _ := b.CustomSection("name"); string(names) != "\x01\x07\x02\x00\x01h\x03\x01t" {
-		t.Errorf("names: %x", names)
+		t.Errorf("names: got %x, want %x", names, "\x01\x07\x02\x00\x01h\x03\x01t")
 	}
 }
 

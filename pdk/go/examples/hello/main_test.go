@@ -9,6 +9,6 @@ import (
 func TestGreet(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	if got := h.Call("greet", args{Name: "Ada"}).Text(); got != "Hello, Ada!" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"Hello, Ada!\"", got)
 	}
 }

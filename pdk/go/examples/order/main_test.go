@@ -22,10 +22,10 @@ func TestOrder_asksTwiceAndOrders(t *testing.T) {
 	})
 	got := h.Call("order", args{Shop: "https://shop.example/", Item: "tea"}).Text()
 	if got != "3 of tea, 3 × tea, 5 stars" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"3 of tea, 3 × tea, 5 stars\"", got)
 	}
 	answers = []string{`{"action":"decline"}`}
 	if got := h.Call("order", args{Shop: "https://shop.example/", Item: "tea"}).Text(); got != "Nothing was ordered." {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"Nothing was ordered.\"", got)
 	}
 }
