@@ -3,9 +3,11 @@ package runtime_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +28,11 @@ type plugged struct {
 
 func plug(t *testing.T, wasm []byte, o *runtime.EngineOptions) *plugged {
 	t.Helper()
+	return plugWith(t, wasm, native.New(), runtime.Limits{}, o)
+}
+
+func plugWith(t *testing.T, wasm []byte, d runtime.Dialect, l runtime.Limits, o *runtime.EngineOptions) *plugged {
+	t.Helper()
 	o.Host = append(native.HostFuncs(), wasi.HostFuncs()...)
 	e := newEngine(t, o)
 	m, err := e.Compile(t.Context(), wasm)
@@ -43,10 +50,11 @@ func plug(t *testing.T, wasm []byte, o *runtime.EngineOptions) *plugged {
 		lines = append(lines, g)
 	}
 	p := &plugged{policy: h.Plugin(hostfuncs.Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(lines...), Config: map[string]string{"city": "Oslo"}})}
-	p.Pool = runtime.NewPool(m, native.New(), &runtime.PoolOptions{
-		Start: func() (runtime.Gate, func()) { g := p.policy.StartGate(); return g, g.Close },
-		Warm:  func() (runtime.Gate, func()) { g := p.policy.WarmGate(); return g, g.Close },
-		Cold:  func(err error) { p.cold = append(p.cold, err.Error()) },
+	p.Pool = runtime.NewPool(m, d, &runtime.PoolOptions{
+		Limits: l,
+		Start:  func() (runtime.Gate, func()) { g := p.policy.StartGate(); return g, g.Close },
+		Warm:   func() (runtime.Gate, func()) { g := p.policy.WarmGate(); return g, g.Close },
+		Cold:   func(err error) { p.cold = append(p.cold, err.Error()) },
 	})
 	return p
 }
@@ -169,6 +177,49 @@ func TestPool_warmUp_ofAGoPluginIsTheSameInEveryHost(t *testing.T) {
 		}
 		if got := p.Image(); len(got) == 0 || !bytes.Equal(got, first) {
 			t.Errorf("%s: an image of %d bytes differs from that of the first host, of %d bytes", r, len(got), len(first))
+		}
+	}
+}
+
+// goWarm calls keep of the Go guest, which returns the number of places with traces of other calls.
+type goWarm struct {
+	serve
+	export string
+}
+
+func (d goWarm) WarmExport() string { return d.export }
+
+// A hostile warm-up of a Go guest leaves no trace in the calls, and its failure has a reason.
+func TestHostile_warmUpsOfAGoGuest(t *testing.T) {
+	if raceEnabled {
+		t.Skip("memory and time are other ones under the race detector")
+	}
+	wasm := goGuest(t)
+	const dies, fuel = "trap: the guest trapped: unreachable", "limit: the call used up its 500000000 units of fuel"
+	cache := t.TempDir()
+	for export, want := range map[string]string{
+		"spin":        fuel,
+		"spin_beside": fuel,
+		"allocate":    dies + ", after it was refused more than 32 MiB of memory (limits.memory)",
+		"recurse":     fuel, // its stack grows in the heap
+		"deadlock":    dies,
+		"panics":      dies,
+		"trap":        dies,
+		"exit":        "exit: the guest exited with code 3",
+		"sleep":       "guest: it ended with 1", // the clock stands still, so it takes no time
+	} {
+		d := goWarm{func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			n, err := in.Call(ctx, "keep")
+			return json.RawMessage(strconv.Itoa(int(int32(n)))), err
+		}, export}
+		p := plugWith(t, wasm, d, runtime.Limits{Memory: 32 << 20}, &runtime.EngineOptions{CacheDir: cache})
+		for range 2 {
+			if got := p.call(t, "someone", runtime.Request{}); got != "0" {
+				t.Errorf("%s: got %s traces in a call, want 0", export, got)
+			}
+		}
+		if got := strings.Join(p.cold, ", "); got != want {
+			t.Errorf("%s: got the reason %q, want %q", export, got, want)
 		}
 	}
 }
