@@ -45,13 +45,11 @@ type Generation struct {
 	admit    func(ctx context.Context) error
 	admitted atomic.Bool // admit returned nil once
 
+	calls *callCount
 	offer atomic.Pointer[catalog.Offer] // replaced when the plugin shows or hides entries
 
-	mu      sync.Mutex
-	chosen  *catalog.Choices // the plugin's visible entries, per principal
-	calls   int
-	retired bool
-	idle    chan struct{} // closed when retired and no call is running
+	mu     sync.Mutex
+	chosen *catalog.Choices // the plugin's visible entries, per principal
 }
 
 var _ catalog.Server = (*Generation)(nil)
@@ -73,7 +71,7 @@ const reloadWait = 5 * time.Second
 
 // New returns a generation of a plugin. It serves calls after Plugin.Replace.
 func New(p *Plugin, o Options) *Generation {
-	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, admit: o.Admit, state: o.State, idle: make(chan struct{})}
+	g := &Generation{plugin: p, publish: o.Publish, module: o.Module, policy: o.Policy, admit: o.Admit, state: o.State, calls: newCallCount()}
 	if o.Module == nil {
 		g.server = &codeServer{call: o.Code, policy: o.Policy}
 	} else {
@@ -124,43 +122,14 @@ func (g *Generation) Digest() string {
 // Terms returns a value that is unique to the plugin, its grants and its configuration.
 func (g *Generation) Terms() []byte { return g.policy.Terms() }
 
-// acquire registers a call; false means that the generation is retired.
-func (g *Generation) acquire() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.retired {
-		return false
-	}
-	g.calls++
-	return true
-}
-
-func (g *Generation) release() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.calls--; g.calls == 0 && g.retired {
-		close(g.idle)
-	}
-}
-
 // Retire stops admission of calls. It is idempotent.
-func (g *Generation) Retire() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.retired {
-		return
-	}
-	g.retired = true
-	if g.calls == 0 {
-		close(g.idle)
-	}
-}
+func (g *Generation) Retire() { g.calls.retire() }
 
 // Drain waits for the calls in progress and closes the server; when ctx is done the server ends them. The generation
 // must be retired.
 func (g *Generation) Drain(ctx context.Context) error {
 	select {
-	case <-g.idle:
+	case <-g.calls.idle:
 	case <-ctx.Done():
 	}
 	return g.server.close(ctx)
@@ -185,7 +154,7 @@ func (g *Generation) Run(ctx context.Context, c catalog.Call, r catalog.Request)
 
 // runCurrent runs one request on the generation that admits it, and holds that one open until the call ends.
 func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.Request) (catalog.Run, error) {
-	for !g.acquire() {
+	for !g.calls.acquire() {
 		next := g.plugin.Current()
 		if next == nil || next == g {
 			return nil, gone(g.plugin.Name, r.What())
@@ -195,7 +164,7 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 	handed := false
 	defer func() {
 		if !handed {
-			g.release()
+			g.calls.release()
 		}
 	}()
 	if !g.offer.Load().Publishes(c.Principal, r) {
@@ -211,7 +180,7 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 	if r.Kind != manifest.Tool {
 		t.limit = g.output
 	}
-	t.of, handed = g, true
+	t.calls, handed = g.calls, true
 	return t, nil
 }
 

@@ -23,8 +23,8 @@ type transaction struct {
 
 	ctx    context.Context // with the client's time limit; nil before the call runs
 	cancel context.CancelFunc
-	admit  func()      // returns the admission; nil for code
-	of     *Generation // to release; nil until it hands the call out
+	admit  func()     // returns the admission; nil for code
+	calls  *callCount // to release; nil until the generation hands the call out
 	over   bool
 }
 
@@ -106,8 +106,8 @@ func (t *transaction) abortUnanswered() {
 // end closes the gate and gives back what the call occupied.
 func (t *transaction) end() {
 	t.over = true
-	if t.of != nil {
-		defer t.of.release()
+	if t.calls != nil {
+		defer t.calls.release()
 	}
 	if t.admit != nil {
 		defer t.admit()
