@@ -37,7 +37,7 @@ func newRequest(c *Conn, call envelope.Call, send func(msg []byte)) *request {
 		answer: answer{call: call, form: &s.greeting.Form, log: s.log, legacy: &c.legacy},
 		conn:   c, server: s, stream: notify.Stream{Send: send, Token: call.Token},
 	}
-	r.resumption.server, r.resumption.client, r.resumption.call = s, &c.opts, &r.call
+	r.resumption.conn, r.resumption.call = c, &r.call
 	return r
 }
 

@@ -21,9 +21,8 @@ import (
 // resumption is the continuation state of a modern request. A call that asks ends with its questions, and a later
 // request with the answers runs it again.
 type resumption struct {
-	server *Server
-	client *ConnOptions
-	call   *envelope.Call
+	conn *Conn
+	call *envelope.Call
 
 	journal   *journal.Journal
 	rounds    inputrequest.Rounds
@@ -69,7 +68,7 @@ func (m *resumption) resume(call *catalog.Call, t *task.Task) error {
 	if t == nil {
 		return nil
 	}
-	return m.server.tasks.Journal(t, m.journal)
+	return m.conn.server.tasks.Journal(t, m.journal)
 }
 
 // restore opens the requestState of a request. If answers are missing, it asks for them again and runs nothing.
@@ -78,11 +77,11 @@ func (m *resumption) restore(raw json.RawMessage, t *task.Task) error {
 	if !ok {
 		return jsonrpc.InvalidParams("params.requestState must be a string")
 	}
-	by, presented := "", m.server.now()
+	by, presented := "", m.conn.server.now()
 	if t != nil { // its client presented the state when it opened the task
 		by, presented = t.ID, t.Created
 	}
-	s, err := m.server.waiting.Open(text, m.purpose(), presented)
+	s, err := m.conn.server.waiting.Open(text, m.purpose(), presented)
 	if err != nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
@@ -92,11 +91,11 @@ func (m *resumption) restore(raw json.RawMessage, t *task.Task) error {
 	if !complete {
 		return m.again()
 	}
-	if m.use, err = m.server.waiting.Use(s, by); err != nil {
+	if m.use, err = m.conn.server.waiting.Use(s, by); err != nil {
 		return err
 	}
 	if s.Parked != "" {
-		if m.parked = m.server.parking.Take(s.Parked); m.parked == nil {
+		if m.parked = m.conn.server.parking.Take(s.Parked); m.parked == nil {
 			return jsonrpc.InvalidParams("%v", continuation.ErrGone)
 		}
 	}
@@ -132,7 +131,7 @@ func (m *resumption) answered() []inputrequest.Question {
 
 // suspend ends the run with questions, unless the state would be too large.
 func (m *resumption) suspend(list []inputrequest.Question) error {
-	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), m.server.waiting.Room(durable(m.client.Principal))
+	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), m.conn.server.waiting.Room(durable(m.conn.opts.Principal))
 	if size > room {
 		return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
 			"the call's journal is too large for a question: %d bytes, and at most %d fit", size, room)}
@@ -155,7 +154,7 @@ func (m *resumption) inputRequest(id, minted string) (json.RawMessage, error) {
 		{Key: "resultType", Value: json.RawMessage(`"input_required"`)},
 		{Key: "inputRequests", Value: inputrequest.Requests(m.pending).Append(nil)},
 		{Key: "requestState", Value: jsonraw.AppendString(nil, text)},
-		{Key: "_meta", Value: m.server.greeting.Form.Meta},
+		{Key: "_meta", Value: m.conn.server.greeting.Form.Meta},
 	}.Append(nil))
 	return m.asked, nil
 }
@@ -184,12 +183,12 @@ func (m *resumption) seal(id, minted string) (string, error) {
 	if m.parked != nil {
 		s.Parked = m.parked.Handle
 	}
-	m.until = m.server.now().Add(max(m.lasts, m.server.opts.AskTime))
+	m.until = m.conn.server.now().Add(max(m.lasts, m.conn.server.opts.AskTime))
 	s.Expires = m.until.Unix()
-	return m.server.waiting.Seal(s, durable(m.client.Principal))
+	return m.conn.server.waiting.Seal(s, durable(m.conn.opts.Principal))
 }
 
 // purpose binds the state to principal, method and params.
 func (m *resumption) purpose() continuation.Purpose {
-	return continuation.NewPurpose(m.client.Principal, m.client.Proof, m.call.Method, m.call.Params)
+	return continuation.NewPurpose(m.conn.opts.Principal, m.conn.opts.Proof, m.call.Method, m.call.Params)
 }

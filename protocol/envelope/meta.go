@@ -41,12 +41,12 @@ type Meta struct {
 
 	version    json.RawMessage
 	clientInfo json.RawMessage
-	maxBytes   json.RawMessage
-	dryRun     json.RawMessage
-	once       json.RawMessage
-	timeout    json.RawMessage
-	traced     bool // it has a member of trace context
+	options    *options // nil if it has none
+	traced     bool     // it has a member of trace context
 }
+
+// options are the members defined by this host for one call.
+type options struct{ maxBytes, dryRun, once, timeout json.RawMessage }
 
 // ReadMeta scans a _meta object once. It validates nothing. Another value, or none, has no members.
 func ReadMeta(raw json.RawMessage) Meta {
@@ -76,17 +76,25 @@ func (m *Meta) member(s *jsonraw.Scanner) *json.RawMessage {
 	case s.KeyIs(MetaSession):
 		return &m.Session
 	case s.KeyIs(MaxBytes):
-		return &m.maxBytes
+		return &m.own().maxBytes
 	case s.KeyIs(dryRun):
-		return &m.dryRun
+		return &m.own().dryRun
 	case s.KeyIs(Once):
-		return &m.once
+		return &m.own().once
 	case s.KeyIs(timeout):
-		return &m.timeout
+		return &m.own().timeout
 	case s.KeyIs(trace.KeyParent), s.KeyIs(trace.KeyBaggage):
 		m.traced = true
 	}
 	return nil
+}
+
+// own returns the options, to set them.
+func (m *Meta) own() *options {
+	if m.options == nil {
+		m.options = &options{}
+	}
+	return m.options
 }
 
 // Client returns the client's self-description, or nil.
@@ -99,7 +107,10 @@ func (m *Meta) Declares(extension string) bool {
 
 // Timeout returns the client's time limit for the plugin, or 0 if there is none. A limit of 0 ms is the shortest one.
 func (m *Meta) Timeout() time.Duration {
-	ms, err := strconv.ParseUint(string(m.timeout), 10, 31)
+	if m.options == nil {
+		return 0
+	}
+	ms, err := strconv.ParseUint(string(m.options.timeout), 10, 31)
 	if err != nil {
 		return 0
 	}

@@ -23,16 +23,20 @@ type Wishes struct {
 
 // Wishes returns the client's options for the call.
 func (m *Meta) Wishes() (w Wishes, err error) {
-	if !jsonraw.IsNull(m.maxBytes) {
-		if w.MaxBytes, err = strconv.Atoi(string(m.maxBytes)); err != nil || w.MaxBytes < minBytes {
+	o := m.options
+	if o == nil {
+		return w, nil
+	}
+	if !jsonraw.IsNull(o.maxBytes) {
+		if w.MaxBytes, err = strconv.Atoi(string(o.maxBytes)); err != nil || w.MaxBytes < minBytes {
 			return w, jsonrpc.InvalidParams("%s is a whole number of bytes, %d at least", MaxBytes, minBytes)
 		}
 	}
-	if w.DryRun, err = boolean(dryRun, m.dryRun); err != nil {
+	if w.DryRun, err = boolean(dryRun, o.dryRun); err != nil {
 		return w, err
 	}
-	if !jsonraw.IsNull(m.once) {
-		key, ok := jsonraw.String(m.once)
+	if !jsonraw.IsNull(o.once) {
+		key, ok := jsonraw.String(o.once)
 		if !ok || key == "" || len(key) > maxOnce {
 			return w, jsonrpc.InvalidParams("%s is a text of 1 to %d bytes", Once, maxOnce)
 		}
