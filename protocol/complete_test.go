@@ -48,17 +48,17 @@ func TestList_waitsUntilComplete(t *testing.T) {
 		<-c.waits
 	}
 	if got := string(handle(t, conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"server/discover","params":{"_meta":{%s}}}`, askableMeta)).Body); !strings.Contains(got, `"id":9,"result"`) {
-		t.Errorf("%s", got)
+		t.Errorf("got %s while a completion runs, want a result", got)
 	}
 	select {
 	case got := <-answers:
-		t.Errorf("it does not wait: %s", got)
+		t.Errorf("got %s before the completion ended, want none", got)
 	default:
 	}
 	close(c.gate)
 	for range lists {
 		if got := <-answers; !strings.Contains(got, `"result":{`) {
-			t.Errorf("%s", got)
+			t.Errorf("got %s, want a result", got)
 		}
 	}
 }

@@ -79,10 +79,10 @@ func TestResponse_tellsTransportsHowARequestEnded(t *testing.T) {
 			code = got.Err.Code
 		}
 		if code != test.code || got.Modern != test.modern || got.Refused != test.refused || got.Initialized != test.initialized {
-			t.Errorf("%s: %+v", test.message, got)
+			t.Errorf("%s: got %+v, want code %d, modern %v, refused %v, initialized %q", test.message, got, test.code, test.modern, test.refused, test.initialized)
 		}
 		if got.Err != nil && !strings.Contains(string(got.Body), fmt.Sprintf(`"code":%d`, code)) {
-			t.Errorf("%s: the body %s does not carry %v", test.message, got.Body, got.Err)
+			t.Errorf("%s: got body %s, want the code of %v", test.message, got.Body, got.Err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestResponse_isNotRefusedForAGuestError(t *testing.T) {
 	defer c.Close()
 	got := handle(t, c, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t-any","_meta":{`+modernMeta+`,"fail":{"code":-32601}}}}`)
 	if got.Refused || got.Err == nil || got.Err.Code != jsonrpc.CodeInternal {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want an internal error that is not refused", got)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestResponse_cleansGuestErrors(t *testing.T) {
 			}
 			got := string(handle(t, to, `{"jsonrpc":"2.0","id":1,"method":"`+test.method+`","params":{`+test.params+meta+`}}`).Body)
 			if len(got) > test.most || !strings.Contains(got, "visible") || strings.ContainsAny(got, hidden[:1]+"\u202e\u200b\U000e0041") || strings.Contains(got, `\u001b`) {
-				t.Errorf("%s, %s %s: %d bytes: %.300q", name, test.method, test.meta, len(got), got)
+				t.Errorf("%s, %s %s: got %d bytes, %.300q, want at most %d, without hidden characters", name, test.method, test.meta, len(got), got, test.most)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func TestResponse_hasARetryDelayIfBusy(t *testing.T) {
 		got := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{%s}}}`, test.method, test.params, modernMeta))
 		if got.Busy != 2500*time.Millisecond || got.Err == nil || got.Err.Code != jsonrpc.CodeInternal ||
 			!strings.Contains(string(got.Body), `"data":{"kind":"limit","retryable":true,"retryAfterMs":2500`) {
-			t.Errorf("%s: %s, %v", test.method, got.Body, got.Busy)
+			t.Errorf("%s: got %s, busy %v, want a limit with a delay of 2.5 s", test.method, got.Body, got.Busy)
 		}
 	}
 }
@@ -178,20 +178,20 @@ func TestConn_limitsRequestsInFlight(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := running.Load(); n != MaxInFlight {
-			t.Fatalf("%d calls run", n)
+			t.Fatalf("got %d running calls, want %d", n, MaxInFlight)
 		}
 		over := handle(t, c, callMessage("over", "b-wait"))
 		const busy = `{"jsonrpc":"2.0","id":"over","error":{"code":-32603,"message":"too many requests in flight","data":{"kind":"limit","retryable":true,"retryAfterMs":1000}}}`
 		if string(over.Body) != busy || over.Busy != time.Second {
-			t.Errorf("one too many: %s, %v", over.Body, over.Busy)
+			t.Errorf("one too many: got %s, busy %v, want %s, busy 1s", over.Body, over.Busy, busy)
 		}
 		if got := handle(t, c, list); got.Err != nil {
-			t.Errorf("a list is refused: %v", got.Err)
+			t.Errorf("a list while all calls run: got %v, want none", got.Err)
 		}
 		close(release)
 		calls.Wait()
 		if again := handle(t, c, callMessage("again", "b-wait")); again.Err != nil {
-			t.Errorf("after the others ended: %v", again.Err)
+			t.Errorf("after the others ended: got %v, want a call", again.Err)
 		}
 		c.Close()
 	})
@@ -209,15 +209,15 @@ func TestConn_closeEndsItsRequests(t *testing.T) {
 		synctest.Wait()
 		c.Close()
 		if n := running.Load(); n != 0 {
-			t.Errorf("%d calls outlive Close", n)
+			t.Errorf("got %d calls after Close, want none", n)
 		}
 		calls.Wait()
 		if body != nil {
-			t.Errorf("a call that Close cancelled answered %s", body)
+			t.Errorf("a call that Close cancelled: got %s, want no answer", body)
 		}
 		c.Close() // Close is idempotent
 		if len(s.conns.list()) != 0 {
-			t.Errorf("the server remembers %d conns", len(s.conns.list()))
+			t.Errorf("got %d connections after Close, want none", len(s.conns.list()))
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestServer_closeWaitsForCalls(t *testing.T) {
 			t.Error("a call in flight was not waited for")
 		}
 		if r := handle(t, s.Connect(ConnOptions{}), callMessage(2, "b-wait")); !strings.Contains(string(r.Body), "unavailable") {
-			t.Errorf("after Close: %s", r.Body)
+			t.Errorf("after Close: got %s, want unavailable", r.Body)
 		}
 	})
 }
@@ -258,10 +258,10 @@ func TestServer_closeCancelsCallsAfterItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close: %v", err)
+			t.Errorf("got %v of Close, want the deadline", err)
 		}
 		if n := running.Load(); n != 0 {
-			t.Errorf("%d calls outlive Close", n)
+			t.Errorf("got %d calls after Close, want none", n)
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestHandle_tellsDeadlineFromCancellation(t *testing.T) {
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if r := c.Handle(ctx, &m, nil); r.Body != nil {
-			t.Errorf("an answer after the client left: %s", r.Body)
+			t.Errorf("after the client left: got %s, want no answer", r.Body)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func TestConn_answersEachConcurrentRequestOnce(t *testing.T) {
 				calls.Go(func() {
 					r := handle(t, c, callMessage(i, "b-wait"))
 					if r.Body != nil && !bytes.Contains(r.Body, fmt.Appendf(nil, `"id":%d,"result"`, i)) {
-						t.Errorf("%s", r.Body)
+						t.Errorf("got %s, want a result with id %d", r.Body, i)
 					}
 				})
 				calls.Go(func() {
@@ -321,7 +321,7 @@ func TestConn_answersEachConcurrentRequestOnce(t *testing.T) {
 	}
 	clients.Wait()
 	if n := running.Load(); n != 0 {
-		t.Errorf("%d calls still run", n)
+		t.Errorf("got %d running calls at the end, want none", n)
 	}
 }
 

@@ -87,14 +87,14 @@ func TestRequest_refusesKeysThatParsersConfuse(t *testing.T) {
 				t.Fatalf("%s\nis told as %s: %v", params, told, err)
 			}
 			if !reflect.DeepEqual(got, want) || strings.Contains(string(told), `\u0000`) {
-				t.Errorf("%s %s\nis told as %s", base.method, params, told)
+				t.Errorf("%s %s\ngot %s, want the checked values", base.method, params, told)
 			}
 		}
 		c.Close()
 	}
 	t.Logf("%d requests, of which %d reached the plugin", requests, called)
 	if called < requests/20 || called > requests*19/20 {
-		t.Errorf("%d of %d requests reached the plugin", called, requests)
+		t.Errorf("got %d of %d requests at the plugin, want most, and not all", called, requests)
 	}
 }
 

@@ -25,14 +25,14 @@ func TestFail_keepsOperatorDetailsInTheLog(t *testing.T) {
 			defer c.Close()
 			r := handle(t, c, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t-any","_meta":{`+modernMeta+`,"fail":`+test.fail+`}}}`)
 			if strings.Contains(string(r.Body), test.secret) {
-				t.Errorf("the client sees %s", r.Body)
+				t.Errorf("got %s, want no secret", r.Body)
 			}
 			call := s.calls.prefix + "1"
 			if !strings.Contains(string(r.Body), call) {
-				t.Errorf("the client does not see the call id: %s", r.Body)
+				t.Errorf("got %s, want the call id %s", r.Body, call)
 			}
 			if !strings.Contains(log.String(), test.secret) || !strings.Contains(log.String(), "call="+call) {
-				t.Errorf("the log has %s", log.String())
+				t.Errorf("got log %s, want the secret and the call id", log.String())
 			}
 		})
 	}
@@ -44,6 +44,6 @@ func TestFail_hidesUnexpectedErrors(t *testing.T) {
 	r := newRequest(s.Connect(ConnOptions{}), envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}, nil)
 	body, e := r.fail(errors.New("secret"))
 	if e == nil || e.Code != jsonrpc.CodeInternal || strings.Contains(string(body), "secret") {
-		t.Errorf("%s", body)
+		t.Errorf("got %s, want an internal error without details", body)
 	}
 }

@@ -41,10 +41,10 @@ func TestFind_waitsForLoadingPlugins(t *testing.T) {
 			begin := time.Now()
 			got := handle(t, conn, callMessage(1, "late-tool"))
 			if ok := got.Err == nil; ok != c.ok {
-				t.Errorf("loaded after %v: %+v", c.late, got.Err)
+				t.Errorf("loaded after %v: got %+v, want success: %v", c.late, got.Err, c.ok)
 			}
 			if took := time.Since(begin); took > loadingWait {
-				t.Errorf("loaded after %v: the answer came after %v", c.late, took)
+				t.Errorf("loaded after %v: got the answer after %v, want it within %v", c.late, took, loadingWait)
 			}
 			r.Close(context.Background())
 		})

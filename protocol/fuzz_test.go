@@ -21,10 +21,10 @@ func checkBody(t *testing.T, id json.RawMessage, r Response) {
 		t.Fatalf("%v: %s", err, r.Body)
 	}
 	if (m.Error != nil) != (r.Err != nil) {
-		t.Fatalf("the body and %v say different things: %s", r.Err, r.Body)
+		t.Fatalf("got error %v and body %s, want both or none", r.Err, r.Body)
 	}
 	if path, found := jsonraw.DuplicateKey(r.Body); found && path == "/result" {
-		t.Fatalf("twice: %s", r.Body)
+		t.Fatalf("got a member twice: %s", r.Body)
 	}
 }
 
@@ -51,7 +51,7 @@ func FuzzHandle(f *testing.F) {
 		if jsonrpc.IsBatch(data) {
 			handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`)
 			if r := c.HandleBatch(context.Background(), data, nil); r.Body != nil && jsonraw.Valid(r.Body) != nil {
-				t.Fatalf("%s", r.Body)
+				t.Fatalf("got invalid JSON: %s", r.Body)
 			}
 			return
 		}
@@ -91,12 +91,12 @@ func FuzzResult(f *testing.F) {
 			r := handle(t, c, request+modern)
 			checkBody(t, json.RawMessage("1"), r)
 			if r.Err == nil && string(jsonraw.Get(r.Body, "result", "resultType")) != `"complete"` {
-				t.Fatalf("%s", r.Body)
+				t.Fatalf("got %s, want a modern result", r.Body)
 			}
 			r = handle(t, c, request+legacy)
 			checkBody(t, json.RawMessage("1"), r)
 			if jsonraw.Get(r.Body, "result", "resultType") != nil {
-				t.Fatalf("%s", r.Body)
+				t.Fatalf("got %s, want a legacy result", r.Body)
 			}
 		}
 	})

@@ -32,7 +32,7 @@ func TestList_pagesHoldEachEntryOnce(t *testing.T) {
 				}
 			}
 			if err := json.Unmarshal(r.Body, &page); err != nil || len(page.Result.Tools) > size {
-				t.Fatalf("%v, %s", err, r.Body)
+				t.Fatalf("got %v, %s, want at most %d tools", err, r.Body, size)
 			}
 			for _, tool := range page.Result.Tools {
 				got = append(got, tool.Name)
@@ -42,7 +42,7 @@ func TestList_pagesHoldEachEntryOnce(t *testing.T) {
 			}
 		}
 		if len(got) != 28 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != 28 {
-			t.Errorf("pages of %d: %v", size, got)
+			t.Errorf("pages of %d: got %v, want 28 entries in order, each once", size, got)
 		}
 		c.Close()
 	}
@@ -60,11 +60,11 @@ func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(100, func() { r.prepared(result) }); n != 1 {
-		t.Errorf("a prepared response costs %v allocations", n)
+		t.Errorf("a prepared response: got %v allocations, want 1", n)
 	}
 	m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	if n := testing.AllocsPerRun(100, func() { c.Handle(t.Context(), &m, nil) }); n > 2 {
-		t.Errorf("a list costs %v allocations", n)
+		t.Errorf("a list: got %v allocations, want 2", n)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestList_keepsDefinitions(t *testing.T) {
 		}
 		got := string(tools[0])
 		if !strings.Contains(got, `1e400`) || !strings.Contains(got, `"keep"`) || strings.Contains(got, "io.modelcontextprotocol/x") {
-			t.Errorf("modern %v: %s", modern, got)
+			t.Errorf("modern %v: got %s, want all but reserved members", modern, got)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func TestServer_servesTheOfficialClient(t *testing.T) {
 			session, p, h := sdkClient(t, version)
 			got := session.InitializeResult()
 			if got.ProtocolVersion != version || got.ServerInfo.Name != "test" || got.Instructions != "be kind" {
-				t.Errorf("%+v", got)
+				t.Errorf("got %+v, want version %s of test", got, version)
 			}
 			t.Run("lists", func(t *testing.T) { sdkLists(t, session) })
 			t.Run("calls", func(t *testing.T) { sdkCalls(t, session, h) })
@@ -148,7 +148,7 @@ func sdkLists(t *testing.T, session *mcp.ClientSession) {
 		pages++
 	}
 	if len(tools) != 5 || pages != 5 || !tools["t-sum"] {
-		t.Errorf("%v", tools)
+		t.Errorf("got tools %v, want five on five pages", tools)
 	}
 	for prompt, err := range session.Prompts(t.Context(), nil) {
 		if err != nil {
@@ -157,11 +157,11 @@ func sdkLists(t *testing.T, session *mcp.ClientSession) {
 	}
 	resources, err := session.ListResources(t.Context(), nil)
 	if err != nil || len(resources.Resources) != 2 {
-		t.Errorf("%v, %v", resources, err)
+		t.Errorf("got %v, %v, want two resources", resources, err)
 	}
 	templates, err := session.ListResourceTemplates(t.Context(), nil)
 	if err != nil || len(templates.ResourceTemplates) != 1 {
-		t.Errorf("%v, %v", templates, err)
+		t.Errorf("got %v, %v, want one template", templates, err)
 	}
 }
 
@@ -175,16 +175,16 @@ func sdkCalls(t *testing.T, session *mcp.ClientSession, h *heard) {
 	params.SetProgressToken("token")
 	result, err := session.CallTool(t.Context(), params)
 	if err != nil || result.IsError || len(result.Content) != 1 {
-		t.Fatalf("%+v, %v", result, err)
+		t.Fatalf("got %+v, %v, want one block", result, err)
 	}
 	if got := within(t, h.progress); got.ProgressToken != "token" || got.Progress != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want progress 1 of token", got)
 	}
 	if got := within(t, h.logs); got.Level != "error" || got.Data != "d" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want the error d", got)
 	}
 	if result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "t-sum", Arguments: map[string]any{"a": "x"}}); err != nil || !result.IsError {
-		t.Errorf("wrong arguments: %+v, %v", result, err)
+		t.Errorf("wrong arguments: got %+v, %v, want a tool error", result, err)
 	}
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "nothing"}); err == nil {
 		t.Error("an unknown tool has no error")
@@ -194,21 +194,21 @@ func sdkCalls(t *testing.T, session *mcp.ClientSession, h *heard) {
 func sdkReads(t *testing.T, session *mcp.ClientSession) {
 	read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "test://item/7"})
 	if err != nil || len(read.Contents) != 1 || read.Contents[0].Text != "hello" {
-		t.Errorf("%+v, %v", read, err)
+		t.Errorf("got %+v, %v, want hello", read, err)
 	}
 	if _, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "test://nothing"}); err == nil {
 		t.Error("an unknown resource has no error")
 	}
 	prompt, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "t-args", Arguments: map[string]string{"who": "you"}})
 	if err != nil || len(prompt.Messages) != 1 {
-		t.Errorf("%+v, %v", prompt, err)
+		t.Errorf("got %+v, %v, want one message", prompt, err)
 	}
 	complete, err := session.Complete(t.Context(), &mcp.CompleteParams{
 		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "t-args"},
 		Argument: mcp.CompleteParamsArgument{Name: "who", Value: "y"},
 	})
 	if err != nil || len(complete.Completion.Values) != 100 || !complete.Completion.HasMore {
-		t.Errorf("%+v, %v", complete, err)
+		t.Errorf("got %+v, %v, want 100 values and more", complete, err)
 	}
 }
 
@@ -224,7 +224,7 @@ func sdkHears(t *testing.T, session *mcp.ClientSession, p *player, h *heard) {
 		t.Fatal(err)
 	}
 	if got := within(t, h.updated); got != uri {
-		t.Errorf("%s was updated", got)
+		t.Errorf("got an update of %s, want one of %s", got, uri)
 	}
 	addTools(t, p.catalog, p.obey, "new", []string{"x"})
 	within(t, h.tools)

@@ -25,7 +25,7 @@ func TestAsk_limitsRounds(t *testing.T) {
 	var out string
 	synctest.Test(t, func(t *testing.T) { out = string(play(t, []byte(script))) })
 	if n := strings.Count(out, `"input_required"`); n != inputrequest.MaxRounds || !strings.Contains(out, "the call asks more than 32 times") {
-		t.Errorf("%d rounds:\n%s", n, out)
+		t.Errorf("got %d rounds, want %d:\n%s", n, inputrequest.MaxRounds, out)
 	}
 }
 

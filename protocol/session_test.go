@@ -19,7 +19,7 @@ func TestFindSession_beginsAFreshSession(t *testing.T) {
 			conn := &Conn{server: server, opts: ConnOptions{Principal: who}}
 			r := newRequest(conn, envelope.Call{Method: method, Params: json.RawMessage(`{"requestState":"x"}`), Meta: meta}, nil)
 			if err := r.findSession(); err != nil || r.session == newSession || found[r.session] {
-				t.Errorf("%s of %s: session %q, %v", method, who, r.session, err)
+				t.Errorf("%s of %s: got session %q, %v, want a fresh one", method, who, r.session, err)
 			}
 			found[r.session] = true
 		}

@@ -56,7 +56,7 @@ var long = `{"roots":[{"uri":"file:///a","name":"` + strings.Repeat("x", continu
 func TestState_isStoredIfTooLargeForTheClient(t *testing.T) {
 	alone := replica(t, sealed.Random(), nil)
 	if got := alone(2, stateOf(t, alone(1, "", "")), long); !strings.Contains(got, "limit: the call's journal is too large for a question") {
-		t.Errorf("without a store: %.300s", got)
+		t.Errorf("without a store: got %.300s, want a limit", got)
 	}
 	kept := store.New(store.Options{Dir: t.TempDir()})
 	t.Cleanup(func() { kept.Close() })
@@ -64,13 +64,13 @@ func TestState_isStoredIfTooLargeForTheClient(t *testing.T) {
 	one, other := replica(t, keys, kept), replica(t, keys, kept)
 	state := stateOf(t, one(2, stateOf(t, one(1, "", "")), long))
 	if len(state) > 4<<10 {
-		t.Errorf("the client keeps %d bytes", len(state))
+		t.Errorf("got %d bytes at the client, want at most 4096", len(state))
 	}
 	if got := replica(t, keys, nil)(3, state, `{"roots":[]}`); !strings.Contains(got, continuation.ErrElsewhere.Error()) {
-		t.Errorf("without the store: %.300s", got)
+		t.Errorf("without the store: got %.300s, want %v", got, continuation.ErrElsewhere)
 	}
 	if got := other(3, state, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) || len(got) < continuation.MaxState {
-		t.Errorf("another process: %.300s", got)
+		t.Errorf("another process: got %.300s, want a result", got)
 	}
 }
 
@@ -83,12 +83,12 @@ func TestState_isUsedOnceAmongProcesses(t *testing.T) {
 	state := stateOf(t, one(1, "", ""))
 	next := stateOf(t, one(2, state, `{"roots":[]}`))
 	if got := other(2, state, `{"roots":[]}`); !strings.Contains(got, continuation.ErrUsed.Error()) {
-		t.Errorf("used twice: %.300s", got)
+		t.Errorf("used twice: got %.300s, want %v", got, continuation.ErrUsed)
 	}
 	if got := one(4, state, `{"roots":[]}`); stateOf(t, got) != next {
-		t.Errorf("the first process does not say again what it said: %.300s", got)
+		t.Errorf("the first process: got %.300s, want its first answer", got)
 	}
 	if got := other(3, next, `{"roots":[]}`); !strings.Contains(got, `"resultType":"complete"`) {
-		t.Errorf("the other process: %.300s", got)
+		t.Errorf("the other process: got %.300s, want a result", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 	}
 	withdrawn := strings.Count(strings.Join(said, ""), `"notifications/cancelled"`)
 	if n := c.legacy.desk.Waiting(); n != 0 || withdrawn < 60 {
-		t.Errorf("%d questions wait, %d were withdrawn", n, withdrawn)
+		t.Errorf("got %d waiting questions and %d withdrawn, want none and 60", n, withdrawn)
 	}
 	for range 62 { // leave room for two of three
 		if _, err := c.legacy.desk.Send("roots/list", nil, stream.Tell); err != nil {
@@ -47,6 +47,6 @@ func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := c.legacy.desk.Waiting(); n != 62 {
-		t.Errorf("%d questions wait", n)
+		t.Errorf("got %d waiting questions, want 62", n)
 	}
 }

@@ -125,7 +125,7 @@ func TestTask_waitsForDaysWithoutAProcess(t *testing.T) {
 	update := fmt.Sprintf(`"taskId":%q,"inputResponses":{"r":{"roots":[{"uri":"file:///later"}]}}`, id)
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 		if got := h.ask("stdio:2", method, update, ""); !strings.Contains(string(got), `"code":-32602,"message":"unknown task"`) {
-			t.Errorf("somebody else's %s: %s", method, got)
+			t.Errorf("another principal's %s: got %s, want an unknown task", method, got)
 		}
 	}
 	h.ask("stdio:1", "tasks/update", update, "")
@@ -134,7 +134,7 @@ func TestTask_waitsForDaysWithoutAProcess(t *testing.T) {
 	}
 	now = now.Add(2 * 24 * time.Hour)
 	if got := h.ask("stdio:1", "tasks/get", fmt.Sprintf(`"taskId":%q`, id), ""); !strings.Contains(string(got), "unknown task") {
-		t.Errorf("after its week: %s", got)
+		t.Errorf("after its week: got %s, want an unknown task", got)
 	}
 }
 
@@ -169,10 +169,10 @@ func TestTask_doesNotStartUnlessStored(t *testing.T) {
 	t.Cleanup(func() { h.server.Close(t.Context()) })
 	if got := h.ask("stdio:1", "tools/call", `"name":"t-only"`, ""); !strings.Contains(string(got), "the task cannot be kept, so it does not begin") ||
 		!strings.Contains(string(got), `"kind":"unavailable"`) {
-		t.Errorf("a broken file: %s", got)
+		t.Errorf("a broken file: got %s, want unavailable", got)
 	}
 	if got := h.ask("anonymous", "tools/call", `"name":"t-only"`, ""); !strings.Contains(string(got), `"resultType":"task"`) {
-		t.Errorf("one that is not kept at all: %s", got)
+		t.Errorf("a task in memory: got %s, want a task", got)
 	}
 }
 

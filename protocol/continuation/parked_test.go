@@ -56,7 +56,7 @@ func wait(t *testing.T, c *ParkedCall) []inputrequest.Question {
 	t.Helper()
 	_, asked, err := c.Wait(t.Context())
 	if err != nil || len(asked) != 1 {
-		t.Fatalf("%v, %v", asked, err)
+		t.Fatalf("got questions %v, %v, want one", asked, err)
 	}
 	return asked
 }
@@ -78,7 +78,7 @@ func TestParkedCall_continuesWithEachRequest(t *testing.T) {
 		}
 		o, asked, err := c.Wait(t.Context())
 		if err != nil || asked != nil || string(o.Append(nil)) != `{"0":{"n":1},"1":{"n":1}}` {
-			t.Errorf("%s, %v, %v", o.Append(nil), asked, err)
+			t.Errorf("got %s, questions %v, %v, want both answers", o.Append(nil), asked, err)
 		}
 		if got := fmt.Sprint(first.heard, second.heard, third.heard); got != "[progress 0] [progress 1] [receipt]" {
 			t.Errorf("got %v, want %v", got, "[progress 0] [progress 1] [receipt]")
@@ -105,7 +105,7 @@ func TestParkedCall_endsIfAbandoned(t *testing.T) {
 				synctest.Wait()
 				end(t, lot, c)
 				if _, _, err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "did not answer in time") {
-					t.Errorf("%v", err)
+					t.Errorf("got %v, want no answer in time", err)
 				}
 				if len(lot.calls) != 0 {
 					t.Error("it waits although it is over")
@@ -131,7 +131,7 @@ func TestParkedCalls_areLimited(t *testing.T) {
 			return nil, answers[0].Err
 		})
 		if _, _, err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "too many calls") {
-			t.Errorf("%v", err)
+			t.Errorf("got %v, want too many calls", err)
 		}
 	})
 }

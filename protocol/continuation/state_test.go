@@ -45,7 +45,7 @@ func TestState_survivesEncoding(t *testing.T) {
 	}
 	for _, bad := range []string{"", "\xff", "\x05{}", "\x02[]"} {
 		if _, err := decode([]byte(bad)); !errors.Is(err, ErrTampered) {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: got %v, want %v", bad, err, ErrTampered)
 		}
 	}
 }
@@ -72,11 +72,11 @@ func TestKeeper_opensStatesOnlyForTheirRequest(t *testing.T) {
 	} {
 		s, err := k.Open(text, NewPurpose(test.principal, "proof", test.method, json.RawMessage(test.params)), now.Add(test.at))
 		if !errors.Is(err, test.want) || err == nil && string(s.Journal) != "journal" {
-			t.Errorf("%+v: %v", test, err)
+			t.Errorf("%+v: got %v, want %v", test, err, test.want)
 		}
 	}
 	if _, err := k.Open(text, NewPurpose("ada", "another", "tools/call", json.RawMessage(`{"arguments":{"b":2,"a":1.0},"name":"x"}`)), now); !errors.Is(err, ErrOtherRequest) {
-		t.Errorf("another of that name: %v", err)
+		t.Errorf("another request of that name: got %v, want %v", err, ErrOtherRequest)
 	}
 	for _, other := range []*Keeper{keeper(sealed.Random(), nil), k} {
 		bad := text
@@ -84,7 +84,7 @@ func TestKeeper_opensStatesOnlyForTheirRequest(t *testing.T) {
 			bad = text[:len(text)-1] + "!"
 		}
 		if _, err := other.Open(bad, waiting("").Purpose, now); !errors.Is(err, ErrTampered) {
-			t.Errorf("%v", err)
+			t.Errorf("got %v, want %v", err, ErrTampered)
 		}
 	}
 }
@@ -100,22 +100,22 @@ func TestKeeper_usesAStateOnce(t *testing.T) {
 	}
 	for _, other := range []*Keeper{k, elsewhere} {
 		if _, err := other.Use(waiting(""), ""); err == nil || !strings.Contains(err.Error(), ErrUsed.Error()) {
-			t.Errorf("used twice: %v", err)
+			t.Errorf("used twice: got %v, want %v", err, ErrUsed)
 		}
 	}
 	if err := u.Release(); err != nil {
 		t.Fatal(err)
 	}
 	if u, err = elsewhere.Use(waiting(""), "task"); err != nil {
-		t.Fatalf("released: %v", err)
+		t.Fatalf("released: got %v, want another use", err)
 	}
 	if _, err := k.Use(waiting(""), "task"); err != nil {
-		t.Errorf("the same task in another process: %v", err)
+		t.Errorf("the same task in another process: got %v, want another use", err)
 	}
 	u.Settle(&Reply{Tail: []byte("tail")})
 	var used *UsedError
 	if _, err := elsewhere.Use(waiting(""), "task"); !errors.As(err, &used) || string(used.Reply.Tail) != "tail" {
-		t.Errorf("settled: %v", err)
+		t.Errorf("settled: got %v, want the stored reply", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestIsModern_agreesWithParse(t *testing.T) {
 func TestReadMeta_takesFirstOfDuplicateKeys(t *testing.T) {
 	e := ReadMeta(json.RawMessage(`{"progressToken":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"a","io.modelcontextprotocol/protocolVersion":"b"}`))
 	if string(e.Token) != "1" || string(e.version) != `"a"` {
-		t.Errorf("%s, %s", e.Token, e.version)
+		t.Errorf("got token %s and version %s, want 1 and \"a\"", e.Token, e.version)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestNegotiate_choosesSupportedVersion(t *testing.T) {
 func TestVersions_returnsACopy(t *testing.T) {
 	first := Versions()
 	if !slices.IsSortedFunc(first, func(a, b string) int { return strings.Compare(b, a) }) || len(first) != 5 {
-		t.Errorf("%v", first)
+		t.Errorf("got %v, want five versions, newest first", first)
 	}
 	first[0] = ""
 	if Versions()[0] != V20260728 {

@@ -23,7 +23,7 @@ func TestSessions_expireAndAreLimited(t *testing.T) {
 	}
 	kept := s.Begin("ada")
 	if len(s.all) != 1 {
-		t.Errorf("%d are kept", len(s.all))
+		t.Errorf("got %d sessions, want 1", len(s.all))
 	}
 	second := s.Begin("ada")
 	now = now.Add(time.Second)
@@ -35,7 +35,7 @@ func TestSessions_expireAndAreLimited(t *testing.T) {
 		s.Begin("ada")
 	}
 	if s.Use("ada", second) || !s.Use("ada", kept) || len(s.all) != maxOfOne {
-		t.Errorf("of %d the one unused for longest does not give way", len(s.all))
+		t.Errorf("got %d sessions, want %d without the one unused for longest", len(s.all), maxOfOne)
 	}
 	for i := 0; len(s.all) < maxOfAll; i++ {
 		s.Begin(fmt.Sprint(i / maxOfOne))

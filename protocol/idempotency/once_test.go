@@ -68,7 +68,7 @@ func TestKeeper_freesKeysOfFailuresWithoutIntents(t *testing.T) {
 		},
 		func() (jsonraw.Object, error) {
 			if got := said(t, k, c, "inner"); !strings.Contains(got, "a call with this idempotency key is running") {
-				t.Errorf("beside one that runs: %s", got)
+				t.Errorf("beside one that runs: got %s, want its refusal", got)
 			}
 			return nil, errors.New("no")
 		},
@@ -134,7 +134,7 @@ func TestKeeper_keepsKeysWithIntents(t *testing.T) {
 					t.Errorf("got %s\nwant %s", got, want)
 				}
 				if strings.Contains(got, "begun") && !strings.Contains(got, "POST x; a new call needs a new key") {
-					t.Error(got)
+					t.Errorf("got %s, want the intents", got)
 				}
 			})
 		}
@@ -155,7 +155,7 @@ func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 		}
 		second := &Keeper{Store: storetest.Open(t, store.Options{Dir: dir}), Owner: fmt.Sprint("second", touched)}
 		if got := said(t, second, c, "beside"); err != nil || !strings.Contains(got, "is running") {
-			t.Errorf("%v, %s", err, got)
+			t.Errorf("got %v, %s, want that the call is running", err, got)
 		}
 		if err := gone.Close(); err != nil { // to others it looks like the end of the process
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 			want = "was interrupted, and its outcome is not known; it had begun this, which is not done again: POST x;"
 		}
 		if !strings.Contains(got, want) {
-			t.Errorf("touched %v: %s", touched, got)
+			t.Errorf("touched %v: got %s, want %s", touched, got, want)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestReserve_opensOneTaskPerKey(t *testing.T) {
 	}
 	work.Wait()
 	if all := slices.Compact(names[:]); len(all) != 1 {
-		t.Errorf("%q", all)
+		t.Errorf("got tasks %q, want one", all)
 	}
 }
 
@@ -203,21 +203,21 @@ func TestKeeper_holdsTheKeyOfATaskUntilItsEnd(t *testing.T) {
 	suspend := func() (jsonraw.Object, error) { return nil, hostfuncs.ErrSuspended }
 	for _, task := range []string{"gone", "goes-on", "goes-on"} {
 		if _, err := k.Do(t.Context(), call("ada", `{}`, task), suspend); !errors.Is(err, hostfuncs.ErrSuspended) {
-			t.Fatalf("%s: %v", task, err)
+			t.Fatalf("%s: got %v, want a suspended call", task, err)
 		}
 	}
 	if got := said(t, k, call("ada", `{}`, "other"), ""); !strings.Contains(got, "is running") {
-		t.Errorf("another task: %s", got)
+		t.Errorf("another task: got %s, want that the call is running", got)
 	}
 	reserve := func(arguments string) (string, error) {
 		id, _, err := k.Reserve(t.Context(), call("ada", arguments, "new"), func(string) bool { return true })
 		return id, err
 	}
 	if id, err := reserve(`{}`); id != "goes-on" || err != nil {
-		t.Errorf("the task is %q, %v", id, err)
+		t.Errorf("got task %q, %v, want goes-on", id, err)
 	}
 	if id, err := reserve(`{"a":1}`); id != "" || err == nil {
-		t.Errorf("with other arguments the task is %q, %v", id, err)
+		t.Errorf("with other arguments: got task %q, %v, want an error", id, err)
 	}
 	for range 2 { // the second is a run of a task that was killed after its answer
 		if got := said(t, k, call("ada", `{}`, "goes-on"), "done"); got != `{"said":"done"}<nil>` {
@@ -241,6 +241,6 @@ func TestKeeper_runsOneOfConcurrentCalls(t *testing.T) {
 	}
 	work.Wait()
 	if n := runs.Load(); n != 1 {
-		t.Errorf("%d runs", n)
+		t.Errorf("got %d runs, want 1", n)
 	}
 }

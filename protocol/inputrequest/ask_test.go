@@ -34,13 +34,13 @@ func TestAbilities_refuseUndeclaredQuestions(t *testing.T) {
 		for _, q := range all {
 			refused := a.Undeclared(q)
 			if want := slices.ContainsFunc(may, func(m runtime.Question) bool { return m.Method == q.Method && string(m.Params) == string(q.Params) }); want != (refused == nil) {
-				t.Errorf("%s, %s %s: %v", declared, q.Method, q.Params, refused)
+				t.Errorf("%s, %s %s: got refusal %v, want permission: %v", declared, q.Method, q.Params, refused, want)
 			} else if refused != nil && string(q.Params) != string(tools.Params) && Declared(refused.Requires).Undeclared(q) != nil {
 				t.Errorf("%s does not do for %s %s", refused.Requires, q.Method, q.Params)
 			}
 		}
 		if again := Declared(a.Object()); again.form != a.form || again.url != a.url || again.sampling != a.sampling || again.roots != a.roots {
-			t.Errorf("%s becomes %s", declared, a.Object())
+			t.Errorf("%s: got %s, want equal capabilities", declared, a.Object())
 		}
 	}
 }
@@ -58,24 +58,24 @@ func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 	keys := map[string]bool{"old": true, "ask-1-2": true}
 	for _, q := range list {
 		if keys[q.Key] || !validKey(q.Key) {
-			t.Errorf("the key %q is used twice, or cannot be shown", q.Key)
+			t.Errorf("got key %q, want a new one that can be shown", q.Key)
 		}
 		keys[q.Key] = true
 	}
 	if list[0].Key != "new" || list[6].Open() || list[5].Open() {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v, want answers to the last two and the plugin's key", list)
 	}
 	if n := len(Requests(list)); n != 5 {
-		t.Errorf("%d requests", n)
+		t.Errorf("got %d requests, want 5", n)
 	}
 	given, err := Responses(json.RawMessage(`{"new":{"a":1}}`))
 	if err != nil || Take(list, given) {
-		t.Errorf("%v, or all is answered", err)
+		t.Errorf("got %v, want questions without an answer", err)
 	}
 	answers, err := Answers(list, len(round))
 	var refused *runtime.AskError
 	if err != nil || string(answers[0].Result) != `{"a":1}` || !errors.As(answers[5].Err, &refused) || refused.Kind != runtime.KindUnsupported {
-		t.Errorf("%+v, %v", answers, err)
+		t.Errorf("got %+v, %v, want an answer and a refusal", answers, err)
 	}
 	if _, err := Answers(list, 1); err == nil {
 		t.Error("answers of another round")
@@ -93,7 +93,7 @@ func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 func TestResponses_mustBeObjects(t *testing.T) {
 	for text, want := range map[string]bool{``: true, `null`: true, `{}`: true, `{"a":{}}`: true, `[]`: false, `{"a":1}`: false, `{"a":{},"a":{}}`: false} {
 		if _, err := Responses(json.RawMessage(text)); (err == nil) != want {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: got %v, want success: %v", text, err, want)
 		}
 	}
 }

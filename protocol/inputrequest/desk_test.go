@@ -30,7 +30,7 @@ func TestDesk_matchesAnswersToRequests(t *testing.T) {
 		sent = append(sent, s)
 	}
 	if strings.Join(said, "") != `{"jsonrpc":"2.0","id":1,"method":"roots/list"}{"jsonrpc":"2.0","id":2,"method":"roots/list"}` || d.Waiting() != 2 {
-		t.Errorf("%d wait for %s", d.Waiting(), said)
+		t.Errorf("got %d waiting for %s, want 2", d.Waiting(), said)
 	}
 	result := []byte(`{"roots":[]}`)
 	d.Answered(&jsonrpc.Message{ID: json.RawMessage("2"), Result: result})
@@ -39,11 +39,11 @@ func TestDesk_matchesAnswersToRequests(t *testing.T) {
 	d.Answered(&jsonrpc.Message{ID: json.RawMessage("1"), Error: &jsonrpc.Error{Code: codeUserRejected, Message: "no"}})
 	copy(result, "overwritten!")
 	if a := sent[1].Wait(t.Context()); string(a.Result) != `{"roots":[]}` {
-		t.Errorf("%s, %v", a.Result, a.Err)
+		t.Errorf("got %s, %v, want the second answer", a.Result, a.Err)
 	}
 	var refused *runtime.AskError
 	if a := sent[0].Wait(t.Context()); !errors.As(a.Err, &refused) || refused.Kind != runtime.KindDenied || d.Waiting() != 0 {
-		t.Errorf("%v, %d wait", a.Err, d.Waiting())
+		t.Errorf("got %v, %d waiting, want a denial and none", a.Err, d.Waiting())
 	}
 }
 
@@ -66,9 +66,9 @@ func TestDesk_limitsTimeAndNumber(t *testing.T) {
 	defer cancel()
 	var late *runtime.AskError
 	if a := s.Wait(ctx); !errors.As(a.Err, &late) || late.Kind != runtime.KindTimeout || d.Waiting() != maxSent-1 {
-		t.Errorf("%v, %d wait", a.Err, d.Waiting())
+		t.Errorf("got %v, %d waiting, want a timeout and one less", a.Err, d.Waiting())
 	}
 	if !strings.Contains(last, `"method":"notifications/cancelled","params":{"requestId":1,`) {
-		t.Errorf("the client hears %s", last)
+		t.Errorf("got %s, want a cancellation", last)
 	}
 }

@@ -32,10 +32,10 @@ func TestFit_convertsFormsForOlderSessions(t *testing.T) {
 		`null`:                 `null`,
 	} {
 		if got := string(Restore(q.Params, json.RawMessage(answer), envelope.V20250618)); got != want {
-			t.Errorf("%s becomes %s", answer, got)
+			t.Errorf("%s: got %s, want %s", answer, got, want)
 		}
 		if got := string(Restore(q.Params, json.RawMessage(answer), envelope.V20251125)); got != answer {
-			t.Errorf("a newer answer becomes %s", got)
+			t.Errorf("a newer answer: got %s, want it unchanged", got)
 		}
 	}
 }

@@ -28,18 +28,18 @@ func TestProgress_keepsTheLastValueOverTheRate(t *testing.T) {
 			progress(r, i)
 		}
 		if len(got) != notifyBurst {
-			t.Errorf("%d at once", len(got))
+			t.Errorf("got %d at once, want %d", len(got), notifyBurst)
 		}
 		time.Sleep(time.Second)
 		for i := range 10_000 {
 			progress(r, 10_000+i)
 		}
 		if n := len(got) - notifyBurst; n != notifyPerSecond {
-			t.Errorf("%d a second later", n)
+			t.Errorf("got %d a second later, want %d", n, notifyPerSecond)
 		}
 		r.Finish()
 		if last := got[len(got)-1]; !strings.Contains(last, `"progress":19999,`) {
-			t.Errorf("the last one is %s", last)
+			t.Errorf("got %s as the last, want the last value", last)
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestMessage_isDroppedOverTheRate(t *testing.T) {
 			r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
 		}
 		if len(got) != notifyBurst {
-			t.Errorf("%d at once", len(got))
+			t.Errorf("got %d at once, want %d", len(got), notifyBurst)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestStream_sendsNothingAfterItsEnd(t *testing.T) {
 	r.Message([]byte(`{"level":"info","data":1}`), DefaultLevel)
 	r.Finish()
 	if len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want none", got)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestStream_acceptsAnyPluginMessage(t *testing.T) {
 	}
 	r.Finish()
 	if len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want none", got)
 	}
 	r = listener(&got)
 	r.Message([]byte("{\n\"level\":\r\n\"info\",\"data\":1}"), DefaultLevel)
 	if len(got) != 1 || strings.ContainsAny(got[0], "\r\n") || jsonraw.Valid([]byte(got[0])) != nil {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want one line of JSON", got)
 	}
 }

@@ -76,15 +76,15 @@ func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 	} {
 		news := s.Tell(*change, owner)
 		if got := methods(news.Messages(nil)); got != session {
-			t.Errorf("%+v: the session hears %s", change, got)
+			t.Errorf("%+v: got %s in the session, want %s", change, got, session)
 		}
 	}
 	<-one.Wake
 	if got := methods(one.News(json.RawMessage(`{}`))); got != "tools/list_changed resources/updateda:1 resources/updatedb:1" {
-		t.Errorf("the subscription hears %s", got)
+		t.Errorf("got %s in the subscription", got)
 	}
 	if got := one.News(nil); len(got) != 0 {
-		t.Errorf("it hears it again: %s", got)
+		t.Errorf("got %s again, want none", got)
 	}
 	s.Unsubscribe("a:2")
 	s.Drop(one)
@@ -101,7 +101,7 @@ func TestSubscription_keepsTheLatestStateOfATask(t *testing.T) {
 		one.TellTask(task.Task{Call: task.Call{ID: fmt.Sprint(i % 2)}, Status: task.Working, Round: i})
 	}
 	if n := len(one.News(nil)); n != maxTaskNews {
-		t.Errorf("%d news wait", n)
+		t.Errorf("got %d notifications, want %d", n, maxTaskNews)
 	}
 }
 
@@ -149,6 +149,6 @@ func TestSubscriptions_endReachesAll(t *testing.T) {
 	s.End()
 	work.Wait()
 	if _, err := s.Open(Topics{}); err == nil || len(s.open) != 0 {
-		t.Errorf("%d are open, %v", len(s.open), err)
+		t.Errorf("got %d open, %v, want none", len(s.open), err)
 	}
 }

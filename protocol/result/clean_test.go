@@ -43,7 +43,7 @@ func TestTool_cleansByPlace(t *testing.T) {
 				}
 				places++
 				if n := sanitize.Count(o.Append(nil)); err != nil || n != 0 || done.Removed == 0 && strings.Contains(written, `b"`) {
-					t.Errorf("%s\nbecomes %s, %v: %d stay, %d were removed", written, o.Append(nil), err, n, done.Removed)
+					t.Errorf("%s\ngot %s, %v, %d hidden characters, %d removed, want none hidden", written, o.Append(nil), err, n, done.Removed)
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func TestTool_cleansByPlace(t *testing.T) {
 	data := `{"content":[{"type":"resource","resource":{"uri":"a:b","text":"` + unseen + `"}}],"structuredContent":{"a":"` + unseen + `"}}`
 	o, done, err := Tool(json.RawMessage(data), promiseless{})
 	if got := string(o.Append(nil)); err != nil || got != data || done.Removed != 0 || done.Hidden != 4 {
-		t.Errorf("data became %s, %+v, %v", got, done, err)
+		t.Errorf("got data %s, %+v, %v, want it unchanged", got, done, err)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestTool_dropsMembersOfOtherResults(t *testing.T) {
 		`"createdAt":"x","pollInterval":1,"ttl":5,"Content":[{"type":"text","text":"other"}],"structuredcontent":{},"i\u017fError":true,"x":{"task":1},"ta` + unseen + `sk":{}}`
 	o, _, err := Tool(json.RawMessage(written), promiseless{})
 	if got := string(o.Append(nil)); err != nil || got != `{"content":[],"x":{"task":1}}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	for written, want := range map[string]string{
 		`{"content":[{"type":"text","text":"a","Text":"b"}]}`:       "content holds a key that readers can take for another one: /0/Text",

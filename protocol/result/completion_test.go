@@ -33,12 +33,12 @@ func TestCompletion_cutsAtAHundredValues(t *testing.T) {
 		list, _ := jsonraw.Elements(jsonraw.Get(c, "values"))
 		total, more := string(jsonraw.Get(c, "total")), string(jsonraw.Get(c, "hasMore"))
 		if len(list) != test.count || total != test.total || more != test.hasMore || string(o.Get("y")) != "2" {
-			t.Errorf("%s: %d values, total %s, hasMore %s", test.name, len(list), total, more)
+			t.Errorf("%s: got %d values, total %s, hasMore %s, want %d, %s, %s", test.name, len(list), total, more, test.count, test.total, test.hasMore)
 		}
 	}
 	o, err := Completion(json.RawMessage(`{"completion":{"values":["a\u001b[2Kb\u200b","c"]}}`))
 	if got := string(o.Get("completion")); err != nil || got != `{"values":["ab","c"]}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	twice := `{"completion":{"values":` + values(101) + `,"x":1,"x":2}}`
 	if _, err := Completion(json.RawMessage(twice)); err == nil {

@@ -18,11 +18,11 @@ func TestCut_keepsWholeCharactersWithinTheLimit(t *testing.T) {
 		Cut(&o, Bound{limit, "limits.output"}, "sallyport://results/x")
 		blocks, err := jsonraw.Elements(o.Get("content"))
 		if err != nil || jsonraw.Valid(o.Append(nil)) != nil || len(o.Get("content")) > limit {
-			t.Fatalf("%d: %v, %s", limit, err, o.Append(nil))
+			t.Fatalf("limit %d: got %v, %s, want valid content within the limit", limit, err, o.Append(nil))
 		}
 		if n := len(blocks); string(jsonraw.Get(blocks[0], "text")) != `"first"` && n > 2 || !strings.Contains(string(blocks[n-1]), "results/x") ||
 			!strings.Contains(string(blocks[n-2]), "[cut: the answer has") {
-			t.Errorf("%d: %s", limit, o.Append(nil))
+			t.Errorf("limit %d: got %s, want the notice of a cut and a link", limit, o.Append(nil))
 		}
 	}
 	for _, data := range []string{`{"content":[{"type":"image","data":"","mimeType":"x/y"}]}`, `{"content":[],"structuredContent":{}}`} {

@@ -36,7 +36,7 @@ func TestHints_blockHasThreeLines(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := string(h.Block("fetch: one\nline")); strings.Contains(got, "refused: one") || !strings.Contains(got, "to allow it: net: a") {
-		t.Errorf("a sentence is said twice: %s", got)
+		t.Errorf("got %s, want each sentence once, and the line", got)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestHints_explainHowToAnswerAForm(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := string(h.Block("")); strings.Contains(got, "to allow it") || !strings.Contains(got, "FIELD=VALUE behind: sallyport answer X") {
-		t.Error(got)
+		t.Errorf("got %s, want how to answer the form", got)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestLog_levelOfAStackDependsOnTheFailure(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: test.level}))
 		FailureOf(&runtime.EndError{Kind: test.kind, Message: "over", Stack: ".$724(i32) i32"}).Log(log)
 		if strings.Contains(b.String(), "$724") != test.want || !strings.Contains(b.String(), "call failed") {
-			t.Errorf("%s at %s: %s", test.kind, test.level, b.String())
+			t.Errorf("%s at %s: got %s, want a stack: %v", test.kind, test.level, b.String(), test.want)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestFit_leavesOnlyBlocksOfTheRevision(t *testing.T) {
 			for s := jsonraw.ScanArray(o.Get("content")); s.Next(); checked++ {
 				kind, _ := jsonraw.String(jsonraw.Get(s.Value, "type"))
 				if !slices.Contains(types, kind) || checkContent(s.Value) != nil {
-					t.Fatalf("%s gets %s", version, s.Value)
+					t.Fatalf("%s: got %s, want a block of the revision", version, s.Value)
 				}
 			}
 		}

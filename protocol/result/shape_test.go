@@ -97,7 +97,7 @@ func TestParse_refusesTooManyBytes(t *testing.T) {
 	_, err := parse(make([]byte, MaxResult+1))
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindLimit {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a limit", err)
 	}
 	blocks := `{"content":[` + strings.Repeat(`{"type":"x"},`, maxBlocks) + `{"type":"x"}]}`
 	o, err := parse([]byte(blocks))

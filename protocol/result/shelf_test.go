@@ -35,17 +35,17 @@ func TestShelf_pagesTheWholeAnswerToItsPrincipal(t *testing.T) {
 		next, _ = jsonraw.String(jsonraw.Get(entries[0], "_meta", "dev.sallyport/next"))
 	}
 	if got.String() != "x"+long+"\nend" || pages != 3 {
-		t.Errorf("%d bytes in %d pages", got.Len(), pages)
+		t.Errorf("got %d bytes in %d pages, want the whole answer in 3", got.Len(), pages)
 	}
 	for _, test := range []struct{ who, uri string }{
 		{"eve", uri}, {"ada", uri + "x"}, {"ada", uri + "?offset=999999"}, {"ada", uri + "?offset=-1"}, {"ada", uri + "?x"}, {"ada", shelfURI}, {"ada", "file:///x"},
 	} {
 		if page, ok := s.Page(t.Context(), test.who, test.uri); ok {
-			t.Errorf("%s reads %s: %.80s", test.who, test.uri, page.Append(nil))
+			t.Errorf("%s reads %s: got %.80s, want none", test.who, test.uri, page.Append(nil))
 		}
 	}
 	if uri, err := (Shelf{}).Put(t.Context(), "ada", o); uri != "" || err != nil {
-		t.Errorf("without a store: %q, %v", uri, err)
+		t.Errorf("without a store: got %q, %v, want none", uri, err)
 	}
 }
 

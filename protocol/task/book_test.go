@@ -65,11 +65,11 @@ func TestBook_keepsTasksOfAPrincipal(t *testing.T) {
 			x, _ = b.Get(t.Context(), "ada", x.ID)
 			want := `{"name":"x","_meta":{},"inputResponses":{"a":{"n":1},"b":{"n":1}},"requestState":"S"}`
 			if got := string(x.Next()); x.Status != Working || got != want {
-				t.Errorf("%s %s", x.Status, got)
+				t.Errorf("got %s %s, want working %s", x.Status, got, want)
 			}
 			for _, s := range []Status{Completed, Cancelled} { // the second is ignored
 				if x, _ = b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Status = s }); x.Status != Completed {
-					t.Error(x.Status)
+					t.Errorf("got %s, want completed", x.Status)
 				}
 			}
 			now.Pass(x.TTL - time.Second)
@@ -102,41 +102,41 @@ func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 		}
 	}
 	if err := second.Parts.Add(t.Context(), &runs, 1, nil); !errors.Is(err, store.ErrExists) {
-		t.Errorf("two processes write one part: %v", err)
+		t.Errorf("two processes write one part: got %v, want %v", err, store.ErrExists)
 	}
 	if list, err := second.Orphans(t.Context()); len(list) != 0 || err != nil {
-		t.Errorf("the process lives: %v, %v", list, err)
+		t.Errorf("the process lives: got orphans %v, %v, want none", list, err)
 	}
 	if _, ours, err := second.Adopt(t.Context(), runs, always); ours || err != nil {
-		t.Errorf("adopted from a process that lives: %v", err)
+		t.Errorf("adopted from a process that lives: got %v", err)
 	}
 	if running, err := first.Running(t.Context()); len(running) != 1 || !running[runs.ID] || err != nil {
-		t.Errorf("%v, %v", running, err)
+		t.Errorf("got %v, %v, want the running task", running, err)
 	}
 	if err := one.Close(); err != nil { // it releases its name, as at its end
 		t.Fatal(err)
 	}
 	list, err := second.Orphans(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != runs.ID {
-		t.Fatalf("%v, %v", list, err)
+		t.Fatalf("got %v, %v, want the orphan", list, err)
 	}
 	adopted, ours, err := second.Adopt(t.Context(), list[0], always)
 	if !ours || err != nil || adopted.Tries != 1 || !second.Mine(&adopted) {
-		t.Errorf("%+v, %v", adopted, err)
+		t.Errorf("got %+v, %v, want a task of this process", adopted, err)
 	}
 	parts, err := second.Parts.List(t.Context(), &adopted)
 	if err != nil || len(parts) != 2 || string(parts[0])+string(parts[1]) != "zeroone" {
-		t.Errorf("%q, %v", parts, err)
+		t.Errorf("got %q, %v, want zero and one", parts, err)
 	}
 	taken, err := second.Change(t.Context(), "ada", waits.ID, second.Take)
 	if err != nil || taken.Status != Working || taken.Round != 1 {
-		t.Errorf("%+v, %v", taken, err)
+		t.Errorf("got %+v, %v, want the first round", taken, err)
 	}
 	if err := second.Parts.Remove(t.Context(), &adopted, false); err != nil {
 		t.Fatal(err)
 	}
 	if parts, err := second.Parts.List(t.Context(), &adopted); len(parts) != 0 || err != nil {
-		t.Errorf("%q, %v", parts, err)
+		t.Errorf("got %q, %v, want none", parts, err)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestBook_failsATaskAfterTooManyTries(t *testing.T) {
 		}
 		if !ours {
 			if try != maxTries+1 || y.Status != Failed {
-				t.Errorf("given up after %d: %+v", try, y)
+				t.Errorf("given up after %d: got %+v, want a failure after %d", try, y, maxTries+1)
 			}
 			break
 		}
@@ -175,14 +175,14 @@ func TestBook_limitsTasks(t *testing.T) {
 		}
 	}
 	if n := len(b.tasks); n > maxKept {
-		t.Errorf("%d tasks are kept", n)
+		t.Errorf("got %d tasks, want at most %d", n, maxKept)
 	}
 	b = NewBook(nil, time.Now, 0)
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
 	if _, err := b.Open(t.Context(), New{Call: Call{Principal: "ada"}}); !errors.Is(err, ErrTooMany) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, ErrTooMany)
 	}
 	begin(t, b, "eve", false) // with her own limit
 }
@@ -209,13 +209,13 @@ func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
 			}
 			if waits := s != nil && status == Input; !waits { // stored waiting tasks never count
 				if err := open(); !errors.Is(err, ErrTooMany) {
-					t.Errorf("%s, %s: %v", name, status, err)
+					t.Errorf("%s, %s: got %v, want %v", name, status, err, ErrTooMany)
 				}
 			}
 			now = now.Add(2 * time.Minute)
 			for range 2 {
 				if err := open(); err != nil {
-					t.Errorf("%s, %s: %v", name, status, err)
+					t.Errorf("%s, %s: got %v, want a task", name, status, err)
 				}
 			}
 		}
@@ -243,7 +243,7 @@ func TestBook_losesNoConcurrentChange(t *testing.T) {
 	}
 	work.Wait()
 	if x, _ = first.Get(t.Context(), "ada", x.ID); len(x.Answers) != 20 {
-		t.Errorf("%d answers", len(x.Answers))
+		t.Errorf("got %d answers, want 20", len(x.Answers))
 	}
 }
 
@@ -274,13 +274,13 @@ func TestAdopt_isOfOneProcess(t *testing.T) {
 		}
 		met = true
 		if _, ours, err := faster.Adopt(t.Context(), orphan, always); !ours || err != nil {
-			t.Errorf("the faster one: %v, %v", ours, err)
+			t.Errorf("the faster one: got %v, %v, want the task", ours, err)
 		}
 		_, err := faster.Change(t.Context(), "ada", orphan.ID, func(x *Task) { x.Status = Completed })
 		return err
 	}), time.Now, 0)
 	if got, ours, err := slower.Adopt(t.Context(), orphan, always); ours || err != nil || got.Status != Completed || !met {
-		t.Errorf("the slower one: %v, %v, %s", ours, err, got.Status)
+		t.Errorf("the slower one: got %v, %v, %s, want a completed task of the other", ours, err, got.Status)
 	}
 }
 

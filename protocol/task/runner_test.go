@@ -66,10 +66,10 @@ func TestRunner_storesTheOutcome(t *testing.T) {
 				synctest.Wait()
 				got := find(t, r, begun.ID)
 				if said := string(got.Result) + string(got.Error); got.Status != test.want || !strings.Contains(said, test.holds) {
-					t.Errorf("%s: %s", got.Status, said)
+					t.Errorf("%s: got %s, want %s with %s", got.Status, said, test.want, test.holds)
 				}
 				if r.kept.n != 0 || len(r.running) != 0 {
-					t.Errorf("%d kept, %d running when all is over", r.kept.n, len(r.running))
+					t.Errorf("got %d kept and %d running at the end, want none", r.kept.n, len(r.running))
 				}
 			})
 		})
@@ -98,7 +98,7 @@ func TestAnswer_resumesAfterTheLastAnswer(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := find(t, r, begun.ID); runs != 2 || !strings.Contains(string(got.Result), `"inputResponses":{"a":{"n":1},"b":{"n":1}},"requestState":"S"`) {
-			t.Errorf("after %d runs: %s", runs, got.Result)
+			t.Errorf("after %d runs: got %s, want both answers in the second", runs, got.Result)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestAsk_waitsWithinTheRunUntilItsDeadline(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if got := find(t, r, begun.ID); !strings.Contains(string(got.Result), `{"first":{"n":1},"second":"timeout: no answer within 1m0s`) {
-			t.Errorf("%s: %s%s", got.Status, got.Result, got.Error)
+			t.Errorf("got %s: %s%s, want an answer and a timeout", got.Status, got.Result, got.Error)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestRunner_limitsKeptTasks(t *testing.T) {
 			t.Error("one too many is kept")
 		}
 		if got, err := r.Cancel(t.Context(), first); err != nil || got.Status != Cancelled {
-			t.Errorf("%s, %v", got.Status, err)
+			t.Errorf("got %s, %v, want cancelled", got.Status, err)
 		}
 		synctest.Wait()
 		if err := another(); err != nil {
@@ -192,16 +192,16 @@ func TestJournal_isAvailableToTheNextRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if family, what := again.Unfinished(); family != "net" || what != "a request" {
-		t.Errorf("%s, %s: what was under way is not known", family, what)
+		t.Errorf("got %s, %s, want the request under way", family, what)
 	}
 	parts, err := one.Book.Parts.List(t.Context(), &begun)
 	if err != nil || len(parts) == 0 || bytes.Contains(bytes.Join(parts, nil), []byte("a request")) {
-		t.Errorf("%d parts, or they are not sealed: %v", len(parts), err)
+		t.Errorf("got %d parts, %v, want sealed ones", len(parts), err)
 	}
 	one.o.Keys = sealed.Random()
 	var lost *LostError
 	if err := one.Journal(&begun, journal.New()); !errors.As(err, &lost) {
-		t.Errorf("other keys: %v", err)
+		t.Errorf("other keys: got %v, want a lost task", err)
 	}
 }
 
@@ -267,9 +267,9 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 	<-begun
 	first.Close() // waits for the cleanup of its run
 	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
-		t.Errorf("the journal of the run that goes on has %q", what)
+		t.Errorf("got %q in the journal of the next run, want the second request", what)
 	}
 	if parts, err := second.Book.Parts.List(t.Context(), &Task{Call: Call{ID: id}}); err != nil || len(parts) != 0 {
-		t.Errorf("%d parts of the run that asked are kept, %v", len(parts), err)
+		t.Errorf("got %d parts of the run that asked, %v, want none", len(parts), err)
 	}
 }

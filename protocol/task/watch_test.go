@@ -39,7 +39,7 @@ func TestWatch_reportsEachStatusOnce(t *testing.T) {
 			x := begin(t, b, "ada", s != nil)
 			var first, late, gone heard
 			if _, err := b.Watch(t.Context(), "eve", x.ID, gone.tell); err != ErrUnknown {
-				t.Errorf("somebody else's: %v", err)
+				t.Errorf("another principal: got %v, want %v", err, ErrUnknown)
 			}
 			for _, h := range []*heard{&first, &gone} {
 				stop, err := b.Watch(t.Context(), "ada", x.ID, h.tell)
@@ -61,10 +61,10 @@ func TestWatch_reportsEachStatusOnce(t *testing.T) {
 			late.want(t, "working1", "completed1")
 			gone.want(t)
 			if len(b.watchers) > 0 {
-				t.Errorf("%d tasks are watched still", len(b.watchers))
+				t.Errorf("got %d watched tasks, want none", len(b.watchers))
 			}
 			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell); err != nil || len(b.watchers) > 0 {
-				t.Errorf("one that is over: %v, %d", err, len(b.watchers))
+				t.Errorf("a finished task: got %v, %d watched, want none", err, len(b.watchers))
 			}
 			late.want(t, "completed1")
 		})
@@ -111,6 +111,6 @@ func TestLook_reportsChangesOfOtherProcesses(t *testing.T) {
 	look()
 	h.want(t)
 	if len(listens.watchers) > 0 {
-		t.Errorf("%d tasks are watched still", len(listens.watchers))
+		t.Errorf("got %d watched tasks, want none", len(listens.watchers))
 	}
 }

@@ -33,13 +33,13 @@ func TestChoice_accumulatesNotifications(t *testing.T) {
 			t.Errorf("%s: %q and %d prompts, want %q", step.params, got, len(own.Prompts), step.want)
 		}
 		if got := toolNames(others); !slices.Equal(got, []string{"p-a", "p-b"}) || len(others.Prompts) != 1 {
-			t.Errorf("%s: another caller sees %q", step.params, got)
+			t.Errorf("%s: got %q for another caller, want all", step.params, got)
 		}
 		if _, shown := own.Tool("p-c"); shown != slices.Contains(step.want, "p-c") {
-			t.Errorf("%s: p-c is found: %v", step.params, shown)
+			t.Errorf("%s: got p-c found: %v", step.params, shown)
 		}
 		if is, _ := joined(t, older); !slices.Equal(toolNames(is.For("alice")), toolNames(was.For("alice"))) {
-			t.Errorf("%s changed the choice before it to %q", step.params, toolNames(is))
+			t.Errorf("%s: got the earlier choice changed to %q", step.params, toolNames(is))
 		}
 	}
 }

@@ -26,24 +26,24 @@ func TestJoin_withholdsEntriesOfTwoPlugins(t *testing.T) {
 		}
 		s, problems := joined(t, plugins...)
 		if got := toolNames(s); !slices.Equal(got, []string{"only_a", "only_b"}) {
-			t.Errorf("tools %q", got)
+			t.Errorf("got tools %q, want only_a and only_b", got)
 		}
 		if len(s.Prompts) != 0 || len(s.Resources) != 0 || len(s.Templates) != 0 {
-			t.Errorf("%d prompts, %d resources, %d templates", len(s.Prompts), len(s.Resources), len(s.Templates))
+			t.Errorf("got %d prompts, %d resources, %d templates, want none", len(s.Prompts), len(s.Resources), len(s.Templates))
 		}
 		if _, ok := s.Resource("test://t/x"); ok {
 			t.Error("a held template reads")
 		}
 		for _, name := range order {
 			if w := problems[name]; len(w) != 4 || !strings.Contains(w[0], "held back: the plugins a, b") {
-				t.Errorf("%q", w)
+				t.Errorf("got %q, want four problems that name both plugins", w)
 			}
 		}
 		// Hidden in one plugin, it is published by the other.
 		plugins[slices.Index(order, "a")].Hide = []string{"same"}
 		s, _ = joined(t, plugins...)
 		if tool, ok := s.Tool("same"); !ok || tool.Plugin != "b" {
-			t.Errorf("%v", tool)
+			t.Errorf("got %v, want the tool of b", tool)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestResource_prefersTheLongestLiteralPrefix(t *testing.T) {
 			got = "collision " + strings.Join(x.plugins[:], " ")
 			var end *runtime.EndError
 			if _, err := x.Read(t.Context(), Call{}); !errors.As(err, &end) || end.Kind != runtime.KindConflict {
-				t.Errorf("%v", err)
+				t.Errorf("got %v, want a conflict", err)
 			}
 		}
 		if got != want {
@@ -102,11 +102,11 @@ func TestJoin_protectsURIsOfASkill(t *testing.T) {
 				got = x.Plugin
 			}
 			if got != want {
-				t.Errorf("%s is %q's", uri, got)
+				t.Errorf("%s: got plugin %q, want %q", uri, got, want)
 			}
 		}
 		if len(s.Skills) != 1 || len(problems["evil"]) != 4 || len(problems["deploy"]) != 0 {
-			t.Errorf("%d skills, %q", len(s.Skills), problems)
+			t.Errorf("got %d skills, problems %q, want four of evil", len(s.Skills), problems)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestChange_reportsManyUpdatesAsReplaced(t *testing.T) {
 		c = c.Or(c.Update("p", fmt.Sprint(i)))
 	}
 	if len(c.Updated) != maxUpdated || !c.Replaced["p"] {
-		t.Errorf("%d updated, replaced %v", len(c.Updated), c.Replaced)
+		t.Errorf("got %d updated, replaced %v, want %d and p", len(c.Updated), c.Replaced, maxUpdated)
 	}
 }
 
@@ -146,16 +146,16 @@ func TestBetween_reportsChangedLists(t *testing.T) {
 	old, _ := joined(t, p, q)
 	same, _ := joined(t, q, p)
 	if c := Between(old, same); c.Any() {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want no change", c)
 	}
 	p.Server = &echo{digest: "newer"}
 	replaced, _ := joined(t, p, q)
 	if c := Between(old, replaced); c.Lists() || len(c.Replaced) != 1 || !c.Replaced["p"] {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want p replaced", c)
 	}
 	p.Hide = []string{"do it", "test://a/{id}"}
 	fewer, _ := joined(t, p, q)
 	if c := Between(replaced, fewer); !c.Tools || !c.Resources || c.Prompts || len(c.Replaced) != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want other tools and resources", c)
 	}
 }

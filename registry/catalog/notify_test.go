@@ -53,7 +53,7 @@ func TestNotifier_canStopDuringItsCall(t *testing.T) {
 		time.Sleep(2 * NotifyDelay)
 		synctest.Wait()
 		if told != 1 {
-			t.Errorf("told %d times", told)
+			t.Errorf("got %d calls, want 1", told)
 		}
 	})
 }

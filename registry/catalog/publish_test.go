@@ -118,15 +118,15 @@ func TestEntries_callWithLocalNames(t *testing.T) {
 func TestPublish_leavesOutTheSecondOfEqualNames(t *testing.T) {
 	s, problems := joined(t, plugin(t, "p", tools("a b", "a_b", "a.b", "c")))
 	if got := toolNames(s); !slices.Equal(got, []string{"p-a_b", "p-c"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got tools %q, want p-a_b and p-c", got)
 	}
 	tool, _ := s.Tool("p-a_b")
 	got, err := tool.Call(t.Context(), Call{})
 	if err != nil || !strings.Contains(string(got), `"a b"`) {
-		t.Errorf("%s %v", got, err)
+		t.Errorf("got %s, %v, want the first tool", got, err)
 	}
 	if w := problems["p"]; len(w) != 2 || !strings.Contains(w[0], `"a_b" is left out`) {
-		t.Errorf("%q", w)
+		t.Errorf("got %q, want two problems", w)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestPublish_onlySelectsEntries(t *testing.T) {
 	p.Only = []string{"ask", "test://a/{id}"}
 	s, _ := joined(t, p)
 	if len(s.Tools) != 0 || len(s.Prompts) != 1 || len(s.Resources) != 0 || len(s.Templates) != 1 {
-		t.Errorf("%d tools, %d prompts, %d resources, %d templates", len(s.Tools), len(s.Prompts), len(s.Resources), len(s.Templates))
+		t.Errorf("got %d tools, %d prompts, %d resources, %d templates, want 0, 1, 0, 1", len(s.Tools), len(s.Prompts), len(s.Resources), len(s.Templates))
 	}
 }
 
@@ -174,16 +174,16 @@ func TestTool_compilesItsSchemas(t *testing.T) {
 	tool, _ := s.Tool("p-t")
 	input, err := tool.Input()
 	if err != nil || input.Validate([]byte(`{}`)) == nil || input.Validate([]byte(`{"a":1}`)) != nil {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a schema that is enforced", err)
 	}
 	if again, _ := tool.Input(); again != input {
 		t.Error("compiled twice")
 	}
 	if output, err := tool.Output(); err != nil || output.Validate([]byte(`[]`)) != nil {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a schema that is enforced", err)
 	}
 	if output, err := s.Tools[1].Output(); output != nil || err != nil {
-		t.Errorf("%v %v", output, err)
+		t.Errorf("got %v, %v, want none", output, err)
 	}
 }
 
@@ -198,7 +198,7 @@ func FuzzPublish(f *testing.F) {
 		}
 		for _, x := range Publish(Plugin{Name: "p", Manifest: m, Prefix: true, Server: &echo{}}).tools {
 			if len(x.Name) > manifest.MaxPublicName || strings.Trim(x.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
-				t.Errorf("public name %q", x.Name)
+				t.Errorf("got public name %q, want a short one of letters, digits, _ and -", x.Name)
 			}
 		}
 	})

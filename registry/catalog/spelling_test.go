@@ -23,12 +23,12 @@ func TestPublishes_hidesEverySpelling(t *testing.T) {
 		"x://u@host/notes/secret", "x://host:/notes/secret", "x://host/notes/secret%00", "x://host/notes/secret%20", "x://host/%2e%2e/notes/secret",
 	} {
 		if reads(uri) || o.Serves(uri) {
-			t.Errorf("%s is read", uri)
+			t.Errorf("%s: got its contents, want it hidden", uri)
 		}
 	}
 	for _, uri := range []string{"x://host/notes/open", "x://host/notes/Secret", "x://host/notes/secrets", "x://host/secret", "x://host/notes/secret/x", "x://host/notes/secret?x", "x://other/notes/secret"} {
 		if !reads(uri) {
-			t.Errorf("%s is hidden", uri)
+			t.Errorf("%s: got it hidden, want its contents", uri)
 		}
 	}
 	random := rand.New(rand.NewPCG(9, 1))
@@ -37,7 +37,7 @@ func TestPublishes_hidesEverySpelling(t *testing.T) {
 		uri := respelt(random, "notes/secret")
 		tried++
 		if reads("x://host/" + uri) {
-			t.Fatalf("x://host/%s is read", uri)
+			t.Fatalf("x://host/%s: got its contents, want it hidden", uri)
 		}
 	}
 	t.Logf("%d spellings", tried)

@@ -78,7 +78,7 @@ func TestGeneration_callsGoToItsReplacement(t *testing.T) {
 		p.Replace(newTestGeneration(t, p, says(`"new"`)))
 		old.Retire()
 		if answer, err := x.Call(t.Context(), catalog.Call{}); err != nil || string(answer) != `"new"` {
-			t.Errorf("after it was replaced: %s %v", answer, err)
+			t.Errorf("after its replacement: got %s, %v, want \"new\"", answer, err)
 		}
 		drained := make(chan error, 1)
 		go func() { drained <- old.Drain(context.Background()) }()
@@ -96,7 +96,7 @@ func TestGeneration_callsGoToItsReplacement(t *testing.T) {
 		p.Current().Retire()
 		p.Replace(nil)
 		if _, err := x.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
-			t.Errorf("after it was removed: %v", err)
+			t.Errorf("after its removal: got %v, want %v", err, catalog.ErrGone)
 		}
 	})
 }
@@ -145,7 +145,7 @@ func TestCode_convertsErrors(t *testing.T) {
 		var end *runtime.EndError
 		var failure *catalog.Failure
 		if !errors.As(err, &end) || end.Kind != c.kind || !errors.As(err, &failure) || failure.Plugin != "p" || failure.CallID != "7" {
-			t.Errorf("%v became %v", c.err, err)
+			t.Errorf("%v: got %v, want kind %s and a failure of p", c.err, err, c.kind)
 		}
 	}
 	give = &runtime.GuestError{Code: -32601}
@@ -223,7 +223,7 @@ func TestGeneration_limitsListChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *relisted != maxChanges {
-		t.Errorf("one call made the catalogue anew %d times", *relisted)
+		t.Errorf("got %d new catalogs by one call, want %d", *relisted, maxChanges)
 	}
 	before := g.Offer()
 	if g.Publish(); g.Offer() == before {

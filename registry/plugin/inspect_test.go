@@ -56,10 +56,10 @@ func TestInspect_packedModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Name != "my_plugin" || d.Dialect != "native" || !d.Packed || d.Digest != fileid.Digest(wasm) || d.Size != len(wasm) {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want the description of my_plugin", d)
 	}
 	if len(d.Manifest.Tools) != 1 || len(d.Manifest.Wants) != 1 || len(d.Manifest.Problems) != 1 || d.Imports[0] != "sallyport.write" {
-		t.Errorf("%+v", d.Manifest)
+		t.Errorf("got manifest %+v, want one tool, one want and one problem", d.Manifest)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestInspect_asksTheModule(t *testing.T) {
 	defer host.Close()
 	d, err := Inspect(t.Context(), plain, dialects, NewDescriber(engine, host))
 	if err != nil || d.Packed || len(d.Manifest.Tools) != 1 || string(d.Raw) != tools {
-		t.Errorf("%+v %v", d, err)
+		t.Errorf("got %+v, %v, want one tool", d, err)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestInspect_reportsMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Published["tool a b/ü"] != "try-a_b__" || d.Published["tool x y"] != "try-x_y" || len(d.Published) != 2 {
-		t.Errorf("%q", d.Published)
+		t.Errorf("got %q, want both tools with the prefix", d.Published)
 	}
 	all := strings.Join(d.Manifest.Problems, "\n")
 	for _, want := range []string{`tool "x_y" is left out: its public name try-x_y is that of "x y" already`, `the want {"nett":"GET https://x/"} cannot be granted: `} {

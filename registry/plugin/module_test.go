@@ -37,7 +37,7 @@ func TestModuleGet_compilesOnceForAllCallers(t *testing.T) {
 	}
 	callers.Wait()
 	if n := times.Load(); n != 1 {
-		t.Errorf("compiled %d times", n)
+		t.Errorf("got %d compilations, want 1", n)
 	}
 	if m.Ready() {
 		t.Error("a broken module is ready")
@@ -56,7 +56,7 @@ func TestModuleGet_retriesAReplacedFile(t *testing.T) {
 		}
 	}
 	if n := times.Load(); n != 3 {
-		t.Errorf("tried %d times", n)
+		t.Errorf("got %d tries, want 3", n)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestModuleGet_endsWithItsContext(t *testing.T) {
 	}
 	close(goOn)
 	if _, err := m.Get(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("it did not go on: %v", err)
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 
