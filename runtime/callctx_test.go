@@ -59,7 +59,7 @@ func TestCallContext_endsWithThePool(t *testing.T) {
 	}
 	wantEnd(t, <-errs, runtime.KindCancelled, "the plugin was closed during the call")
 	if cause := <-causes; cause == nil || errors.Is(cause, context.DeadlineExceeded) {
-		t.Error(cause)
+		t.Errorf("got the cause %v, want that of the closed pool", cause)
 	}
 }
 

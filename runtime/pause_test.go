@@ -144,7 +144,7 @@ func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 			t.Error(err)
 		}
 		if len(waited) != 3 || waited[0] != 40*time.Second || waited[1] != 20*time.Second || waited[2] != 0 {
-			t.Error(waited)
+			t.Errorf("got waits of %v, want 40s, 20s, 0s", waited)
 		}
 	})
 }

@@ -218,13 +218,13 @@ func TestQueue_limitsTheWait(t *testing.T) {
 		time.Sleep(time.Minute - 1)
 		synctest.Wait()
 		if late.done.Load() {
-			t.Fatal(late.err)
+			t.Fatalf("got %v before the end of limits.wait, want a waiting call", late.err)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		var b *BusyError
 		if !errors.As(late.err, &b) || late.err.Error() != "limit: the call waited 1m0s for its turn (limits.wait), and has not begun: try again" {
-			t.Error(late.err)
+			t.Errorf("got %v, want a BusyError that names limits.wait", late.err)
 		}
 		c.drain([]*visit{runs})
 	})

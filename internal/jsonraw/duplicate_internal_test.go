@@ -15,7 +15,7 @@ func TestDuplicates_dropLargeStacks(t *testing.T) {
 	deep := strings.Repeat("{"+object.String()+`"in":`, 100) + "0" + strings.Repeat("}", 100)
 	for range 10 {
 		if path, twice := AmbiguousKey([]byte(deep)); twice {
-			t.Fatal(path)
+			t.Fatalf("got the ambiguous key %q, want none", path)
 		}
 		w := walks.Get().(*duplicates)
 		if cap(w.keys) > maxPooledKeys {

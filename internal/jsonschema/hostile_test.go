@@ -271,10 +271,10 @@ func TestSchema_validatesConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				if err := s.Validate(json.RawMessage(`{"a":{"a":{"p":"xxx"}},"u":[1]}`)); err != nil {
-					t.Error(i, err)
+					t.Errorf("%d: got %v", i, err)
 				}
 				if err := s.Validate(json.RawMessage(`{"a":{"a":{"b":1}}}`)); err == nil || err.Error() != "/a/a/b: is not a known property" {
-					t.Error(i, err)
+					t.Errorf("%d: got %v", i, err)
 				}
 			}
 		})

@@ -39,7 +39,7 @@ func TestJSON_isLinear(t *testing.T) {
 		"lists": "[" + strings.Repeat(`{"a\u200b":["\u200b"],"a":1},`, 20_000) + "0]",
 	} {
 		if !json.Valid([]byte(text)) {
-			t.Fatal(name)
+			t.Fatalf("the text of %s is not JSON", name)
 		}
 		w := walker{b: []byte(text)}
 		w.value(0, nil, 0)

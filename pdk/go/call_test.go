@@ -229,7 +229,7 @@ func TestHeader_readsSingleAndRepeatedValues(t *testing.T) {
 	}
 	h.Del("b")
 	if len(h) != 1 {
-		t.Error(h)
+		t.Errorf("got %v, want one name", h)
 	}
 	for _, bad := range []string{`[]`, `{"a":1}`, `{"a":[1]}`} {
 		if json.Unmarshal([]byte(bad), &h) == nil {

@@ -45,7 +45,7 @@ func TestTools_returnMedia(t *testing.T) {
 		kinds = append(kinds, c.Type)
 	}
 	if strings.Join(kinds, " ") != "text image resource" {
-		t.Error(kinds)
+		t.Errorf("got contents of types %q, want text, image, resource", kinds)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestTools_sendNotifications(t *testing.T) {
 		texts = append(texts, string(l.Level)+" "+l.Data.(string))
 	}
 	if got := strings.Join(texts, "; "); got != "info Tool execution started; info Tool processing data; info Tool execution completed" {
-		t.Error(got)
+		t.Errorf("got the log %q", got)
 	}
 }
 

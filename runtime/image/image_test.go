@@ -140,7 +140,7 @@ func TestMemory_growsToItsLimit(t *testing.T) {
 		}
 		m.Bytes()[2*page] = 7
 		if err := m.Restore(); err != nil || m.Refused() || len(m.Bytes()) != 0 || m.Peak() != 0 {
-			t.Error(err, len(m.Bytes()))
+			t.Errorf("after Restore: got %v, %d bytes, refused %v, peak %d; want no error, an empty memory", err, len(m.Bytes()), m.Refused(), m.Peak())
 		}
 		if got := m.Reallocate(3 * page); got[2*page] != 0 {
 			t.Error("a byte survived")

@@ -227,7 +227,7 @@ func TestCheck_boundsGrowingTables(t *testing.T) {
 		}
 		anew, err := wasmbin.Check(b, wasmbin.Limits{})
 		if err != nil {
-			t.Fatal(name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		if got := anew.Tables; int(got[0].Max) != c.want0 || int(got[1].Max) != c.want1 {
 			t.Errorf("%s: %+v", name, got)

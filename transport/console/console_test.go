@@ -257,7 +257,7 @@ func TestConsole_stateIsJSON(t *testing.T) {
 		Calls     []console.Call
 	}
 	if code != http.StatusOK || json.Unmarshal([]byte(text), &s) != nil || h.Get("Content-Type") != "application/json" {
-		t.Fatal(code, text, h)
+		t.Fatalf("got %d %s with %v, want 200 with a state in JSON", code, text, h)
 	}
 	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Hosts[0].Plugins[0].Name != evil || s.Calls[0].Tool != evil {
 		t.Errorf("%+v", s)
@@ -297,16 +297,16 @@ func TestConsole_storesAnswersOnce(t *testing.T) {
 	d.waits(0)
 	grants, err := d.store.Grants(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].ID != "q3" || grants[0].Line != "net: GET https://**" || grants[0].Once || grants[0].Expires.IsZero() {
-		t.Fatal(grants, err) // it covers the other one
+		t.Fatalf("got %+v, %v; want only q3, which covers the other one", grants, err)
 	}
 	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusOK {
-		t.Error(code, text)
+		t.Errorf("got %d %s, want 200", code, text)
 	}
 	if grants, _ := d.store.Grants(t.Context()); len(grants) != 0 {
-		t.Error(grants)
+		t.Errorf("got %+v, want no grants", grants)
 	}
 	if code, text := d.post(`{"id":"q3","answer":"revoke"}`); code != http.StatusConflict {
-		t.Error(code, text)
+		t.Errorf("a second time: got %d %s, want 409", code, text)
 	}
 	if got, want := strings.Join(d.noted, ", "), "console allow q1 d, console deny q2 d, console allow q3 d, console revoke q3 d"; got != want {
 		t.Errorf("noted %s, want %s", got, want)
@@ -332,7 +332,7 @@ func TestConsole_listensOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if two, err := c.Listen("127.0.0.1:0"); two != one || err != nil {
-		t.Error(one, two, err)
+		t.Errorf("got %q and %q, %v; want the same address", one, two, err)
 	}
 	other := console.New(console.Options{Store: store.New(store.Options{Dir: t.TempDir()})})
 	u, _ := url.Parse(one)

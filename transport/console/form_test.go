@@ -49,7 +49,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		t.Error("it was answered")
 	}
 	if code, text := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusOK {
-		t.Error(code, text)
+		t.Errorf("got %d %s, want 200", code, text)
 	}
 	if got, _ := asking.Take(t.Context(), f); string(got) != `{"action":"accept","content":{"name":"Ada"}}` {
 		t.Errorf("got %s, want %s", got, `{"action":"accept","content":{"name":"Ada"}}`)

@@ -153,7 +153,7 @@ func TestPlaces_replaceTheOldestStrangerOfTheLargestAddress(t *testing.T) {
 		t.Errorf("%d callers, %d of another address, %d and %d idle", open(callers), open(other), open(idle), open(same))
 	}
 	if len(c.said) == 0 || c.said[0] != "the places of connections that have brought no token are all taken, most by 2001:db8::/64" {
-		t.Error(c.said)
+		t.Errorf("got %q, want the places of strangers and the network with the most", c.said)
 	}
 	if same[99].Close(); c.places.new.Len() != 3 {
 		t.Errorf("%d strangers", c.places.new.Len())

@@ -63,6 +63,6 @@ func TestLegacySSE_isOffByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Body.Close(); r.StatusCode != 404 {
-		t.Error(r.Status)
+		t.Errorf("got %s, want 404", r.Status)
 	}
 }

@@ -133,7 +133,7 @@ func TestMatch_agreesWithTheLibrary(t *testing.T) {
 			}
 			want, err := re.MatchString(text.String())
 			if err != nil {
-				t.Fatal(source, err)
+				t.Fatalf("%s: the library: got %v, want no error", source, err)
 			}
 			got, _, err := p.Match([]byte(text.String()), 10*bound)
 			if err != nil || got != want {

@@ -171,7 +171,7 @@ func everyGuest(t *testing.T) map[string]bool {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "wasm", "*.wasm"))
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("got the guests %q, %v; want some", files, err)
 	}
 	all := make(map[string]bool)
 	for _, f := range files {

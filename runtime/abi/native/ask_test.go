@@ -89,7 +89,7 @@ func TestCall_hidesFaultsOfTheHost(t *testing.T) {
 	}))
 	end := wantEnd(t, err, runtime.KindInternal, "the host failed while it served this call")
 	if !errors.Is(end, secret) || strings.Contains(end.Message, "someone") {
-		t.Error(end)
+		t.Errorf("got %v with the message %q, want the error within, and its text nowhere in the message", end, end.Message)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestRecognises_theExportsOfTheDialect(t *testing.T) {
 	for m, want := range map[*w.Module]bool{echo(): true, {}: false} {
 		b, err := wasmbin.Read(m.Bytes())
 		if err != nil || native.Recognises(b) != want {
-			t.Error(err, want)
+			t.Errorf("got %v, %v; want %v, no error", !want, err, want)
 		}
 	}
 	if native.New().Name() != "native" {

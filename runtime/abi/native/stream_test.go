@@ -117,7 +117,7 @@ func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 	_, err := call(t, m, gate(func(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 		r, size, err := s.Take(2)
 		if err != nil || size != 10 || method != "http/fetch" {
-			t.Error(method, size, err)
+			t.Errorf("got %q of %d bytes, %v; want \"http/fetch\" of 10, no error", method, size, err)
 			return nil, nil
 		}
 		p, _ := io.ReadAll(r)
@@ -125,7 +125,7 @@ func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 		for _, id := range []uint32{0, 1, 2, 3, 4, 1 << 31} {
 			var refused *runtime.AskError
 			if _, _, err := s.Take(id); !errors.As(err, &refused) || refused.Kind != runtime.KindInvalid {
-				t.Error(id, err)
+				t.Errorf("stream %d: got %v, want an AskError of the kind %s", id, err, runtime.KindInvalid)
 			}
 		}
 		return nil, nil

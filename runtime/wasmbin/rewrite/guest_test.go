@@ -115,7 +115,7 @@ func (s *streams) ask(t testing.TB, m api.Module, request string) string {
 	s.out.Reset()
 	results, err := m.ExportedFunction("mcp_handle").Call(context.Background(), uint64(len(request)))
 	if err != nil || results[0] != 0 {
-		t.Fatal(results, err)
+		t.Fatalf("got %v, %v; want [0], no error", results, err)
 	}
 	return s.out.String()
 }

@@ -65,7 +65,7 @@ func TestMeter_fuelDoesNotDependOnTheSlice(t *testing.T) {
 	}
 	for _, s := range spent {
 		if s != spent[0] {
-			t.Fatal(spent)
+			t.Fatalf("got %v units spent, want the same for every slice", spent)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 		{Type: w.F32, Export: "sallyport:global.3"}, {Type: w.F64, Export: "sallyport:global.4"},
 		{Type: w.V128, Get: "sallyport:global.5.get", Set: "sallyport:global.5.set"}}
 	if len(info.Globals) != len(want) {
-		t.Fatal(info.Globals)
+		t.Fatalf("got globals %+v, want %+v", info.Globals, want)
 	}
 	for i, g := range info.Globals {
 		if g != want[i] {

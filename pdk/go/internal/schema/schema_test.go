@@ -123,7 +123,7 @@ func TestOf_mapsOfStructsAreTheirOwnRoot(t *testing.T) {
 
 func TestOf_leavesObjectsOpenInForms(t *testing.T) {
 	if got := string(Of(reflect.TypeFor[inner](), Form)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
-		t.Error(got)
+		t.Errorf("got %s", got)
 	}
 }
 
