@@ -108,7 +108,7 @@ func TestRead_boundsTheSize(t *testing.T) {
 		t.Skip(err)
 	}
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "MiB") {
-		t.Error(err)
+		t.Errorf("got %v, want \"MiB\" in it", err)
 	}
 }
 

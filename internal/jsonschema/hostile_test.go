@@ -78,7 +78,7 @@ func TestValidate_followsLongChainsOfReferences(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Validate(json.RawMessage(nestedObject(500))); err == nil || !strings.Contains(err.Error(), "nests too deep") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want \"nests too deep\" in it", err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestValidate_endsManyFormsOfALongText(t *testing.T) {
 	forms := strings.Repeat(`{"const":"a"},`, 9000) + `{"const":"b"}`
 	err := mustCompile(t, `{"anyOf":[`+forms+`]}`).Validate(json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`))
 	if err == nil || !strings.HasPrefix(err.Error(), "takes too many steps") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want \"takes too many steps\" at its begin", err)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestPattern_sharesTheBudgetOfManyMatches(t *testing.T) {
 	}
 	all := mustCompile(t, `{"items":{"not":{"pattern":"^(a+)+$"}}}`)
 	if err := all.Validate(json.RawMessage(strings.Replace(value, `,"a"]`, `]`, 1))); err == nil || !strings.Contains(err.Error(), "takes too many steps to match with") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want \"takes too many steps to match with\" in it", err)
 	}
 }
 
@@ -271,10 +271,10 @@ func TestSchema_validatesConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				if err := s.Validate(json.RawMessage(`{"a":{"a":{"p":"xxx"}},"u":[1]}`)); err != nil {
-					t.Errorf("%d: got %v", i, err)
+					t.Errorf("%d: got %v, want no error", i, err)
 				}
 				if err := s.Validate(json.RawMessage(`{"a":{"a":{"b":1}}}`)); err == nil || err.Error() != "/a/a/b: is not a known property" {
-					t.Errorf("%d: got %v", i, err)
+					t.Errorf("%d: got %v, want \"/a/a/b: is not a known property\"", i, err)
 				}
 			}
 		})

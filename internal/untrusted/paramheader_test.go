@@ -46,7 +46,7 @@ func TestFindHeaderParams_refusesInvalidMarks(t *testing.T) {
 		}
 	}
 	if _, err := FindHeaderParams(json.RawMessage(`{"type":"string","x-mcp-header":"A"}`)); err == nil || !strings.Contains(err.Error(), "root") {
-		t.Error(err)
+		t.Errorf("got %v, want \"root\" in it", err)
 	}
 }
 

@@ -294,10 +294,10 @@ func TestCall_matchesNamesCaseSensitively(t *testing.T) {
 		params := json.RawMessage(`{"name":"f","arguments":{"a":1},"_meta":{"k":1}` + other + `}`)
 		got, err := h.Request("tools/call", params)
 		if want := `tools/call f  {\"a\":1} 1`; err != nil || !strings.Contains(string(got), want) {
-			t.Errorf("%s: %s, %v", params, got, err)
+			t.Errorf("%s: got %s, %v; want %s in it, no error", params, got, err, want)
 		}
 	}
 	if _, err := h.Request("tools/call", json.RawMessage(`{"name":7}`)); err == nil || !strings.Contains(err.Error(), "params: name must be a string") {
-		t.Errorf("a name that is no text: %v", err)
+		t.Errorf("a name that is no text: got %v, want \"params: name must be a string\" in it", err)
 	}
 }

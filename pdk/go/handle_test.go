@@ -278,7 +278,7 @@ func TestCompletion_boundsSuggestions(t *testing.T) {
 		"context": m{"arguments": m{"other": "b"}},
 	})
 	if err != nil || !strings.HasPrefix(string(raw), `{"completion":{"values":["ab","",`) || !strings.HasSuffix(string(raw), `"total":121,"hasMore":true}}`) {
-		t.Errorf("%v %s", err, raw)
+		t.Errorf("got %v %s; want no error, %q at its end", err, raw, `"total":121,"hasMore":true}}`)
 	}
 	values, err := h.CompleteTemplate("test://t/{id}", "id", "a")
 	if err != nil || len(values) != 100 {

@@ -179,6 +179,6 @@ func TestCall_contextEndsWithTheCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.response.String(); !strings.Contains(got, "the call was cancelled") {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want \"the call was cancelled\" in it", got)
 	}
 }

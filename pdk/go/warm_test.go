@@ -93,7 +93,7 @@ func TestPlugin_WarmUp_deniesRequests(t *testing.T) {
 	}
 	for i, err := range errs {
 		if KindOf(err) != KindDenied || !strings.Contains(err.Error(), "nothing is granted in a warm-up") {
-			t.Errorf("request %d: got %v", i, err)
+			t.Errorf("request %d: got %v, want \"nothing is granted in a warm-up\" in it", i, err)
 		}
 	}
 }

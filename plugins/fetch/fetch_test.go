@@ -76,7 +76,7 @@ func TestFetch_convertsPagesToMarkdown(t *testing.T) {
 		}
 	}
 	if raw := h.Call("fetch", `{"url":"https://example.com/a","raw":true}`).Text(); !strings.HasSuffix(raw, article) {
-		t.Errorf("raw: %s", raw)
+		t.Errorf("raw: got %s, want %s at its end", raw, article)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestFetch_handlesEachContentType(t *testing.T) {
 		}
 	}
 	if got := h.Call("fetch", `{"url":"https://x/big","length":5}`).Text(); !strings.Contains(got, "only the first 4 MiB of the page were read\n\nyyyyy") {
-		t.Errorf("big: %.300s", got)
+		t.Errorf("big: got %.300s, want %q in it", got, "only the first 4 MiB of the page were read\n\nyyyyy")
 	}
 }
 

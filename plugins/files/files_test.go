@@ -75,7 +75,7 @@ func TestList_showsTheTreeBelowAFolder(t *testing.T) {
 		}
 	}
 	if got := h.Call("list", args{"path": dir + "/a.txt"}).Text(); !strings.HasPrefix(got, "         5  20") {
-		t.Errorf("a file: %q", got)
+		t.Errorf("a file: got %q, want \"         5  20\" at its begin", got)
 	}
 	expect(t, h, dir, "list", args{"path": dir + "/.hidden"}, "$/.hidden:\n         0  "+h.Call("list", args{"path": dir + "/.hidden/x"}).Text()[12:28]+"  x")
 	expect(t, h, dir, "list", args{"path": dir + "/none"}, "!$/none does not exist or is not granted; grants begin at /")
@@ -141,7 +141,7 @@ func TestLoad_refusesLargeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := load(path); err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
-		t.Error(err)
+		t.Errorf("got %v, want \"larger than 8 MiB\" in it", err)
 	}
 }
 

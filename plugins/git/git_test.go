@@ -130,7 +130,7 @@ Date:   Thu, 01 Jan 2026 18:00:00 +0100
 	f.expect(h, "show", args{"rev": "main:bin"}, "!the file is not a text: 3 bytes")
 	f.expect(h, "show", args{"rev": strings.Repeat("0", 40)}, "!there is no object "+strings.Repeat("0", 40)+" in this repository")
 	if got, _ := f.call(h, "show", args{"rev": "main~3", "stat": true}); !strings.Contains(got, "README.md (new) | +1 -0") {
-		t.Errorf("the first commit: %s", got)
+		t.Errorf("the first commit: got %s, want \"README.md (new) | +1 -0\" in it", got)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestDiff_comparesWorkingFiles(t *testing.T) {
 	f.expect(h, "diff", args{"stat": true, "path": "added.txt"}, " added.txt (new) | +1 -0\n 1 files changed, 1 lines added, 0 deleted\n")
 	f.expect(h, "diff", args{"stat": true, "from": "v1", "path": "src"}, "no differences")
 	if got, _ := f.call(h, "diff", args{"path": "README.md"}); !strings.HasSuffix(got, "--- a/README.md\n+++ b/README.md\n@@ -0,0 +1 @@\n+again\n") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %q at its end", got, "--- a/README.md\n+++ b/README.md\n@@ -0,0 +1 @@\n+again\n")
 	}
 	f.write("src/a.txt", strings.Repeat("x", maxCompared+1))
 	f.expect(h, "diff", args{"path": "src"}, "src/a.txt | binary (too large to show)\n")
@@ -179,7 +179,7 @@ func TestDiff_followsAutocrlf(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	f.write("src/a.txt", "1\r\n2\r\n3\r\n4\r\nfive\r\n6\r\n7\r\n8\r\n9\r\n")
 	if got, _ := f.call(h, "diff", args{"stat": true}); !strings.Contains(got, "src/a.txt | +9 -9") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want \"src/a.txt | +9 -9\" in it", got)
 	}
 	c, err := f.repo.Config()
 	f.must(err)
@@ -241,7 +241,7 @@ func TestOpen_acceptsBareRepositories(t *testing.T) {
 	}
 	f.expect(h, "diff", args{"repo": bare}, "!a bare repository has no working files; give to")
 	if got, _ := f.call(h, "log", args{"repo": bare, "short": true, "max": 1}); !strings.Contains(got, "merge (main") {
-		t.Errorf("bare: %s", got)
+		t.Errorf("bare: got %s, want \"merge (main\" in it", got)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestOpen_acceptsLinkedWorkTrees(t *testing.T) {
 	linked := t.TempDir()
 	f.must(os.WriteFile(filepath.Join(linked, ".git"), []byte("gitdir: "+f.dir+"/.git/worktrees/w\n"), 0o666))
 	if got, _ := f.call(h, "log", args{"repo": linked, "short": true, "max": 1}); !strings.HasPrefix(got, "<side> 2026-01-01 side") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want \"<side> 2026-01-01 side\" at its begin", got)
 	}
 	f.must(os.WriteFile(filepath.Join(linked, ".git"), []byte("nothing\n"), 0o666))
 	f.expect(h, "log", args{"repo": linked}, "!"+linked+"/.git does not name a repository")

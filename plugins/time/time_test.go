@@ -148,7 +148,7 @@ func TestZone_findsNamesAndTheConfiguredZone(t *testing.T) {
 		"../etc/passwd": "there is no time zone",
 	} {
 		if _, err := zone(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("%q: got %v, want %q in it", name, err, want)
 		}
 	}
 	t.Setenv("TIMEZONE", "Asia/Tokyo")

@@ -40,7 +40,7 @@ func TestOpen_refusesFoldersOthersCanWriteTo(t *testing.T) {
 	} {
 		_, err := Open(path)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: got %v, want %q at its begin", path, err, want)
 		}
 	}
 	if _, err := Open(readable); err != nil {

@@ -185,7 +185,7 @@ func TestCheck_refusesCompilationBombs(t *testing.T) {
 			t.Errorf("%s: %d bytes is no bomb", name, len(c.wasm))
 		}
 		if err := check(t, c.wasm, wasmbin.Limits{}); !errors.Is(err, wasmbin.ErrLimit) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %q in it", name, err, c.want)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestCheck_boundsGrowingTables(t *testing.T) {
 		}
 		anew, err := wasmbin.Check(b, wasmbin.Limits{})
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: got %v, want no error", name, err)
 		}
 		if got := anew.Tables; int(got[0].Max) != c.want0 || int(got[1].Max) != c.want1 {
 			t.Errorf("%s: %+v", name, got)
@@ -270,7 +270,7 @@ func TestCheck_refusesMalformedSections(t *testing.T) {
 		"names surplus":     {names(0, 2, 0, 0), wasmbin.ErrMalformed, "the name section's part 0 has 1 bytes too many"},
 	} {
 		if err := check(t, c.wasm, wasmbin.Limits{}); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %q in it", name, err, c.want)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func TestConsole_pageLoadsNothingFromElsewhere(t *testing.T) {
 		csp := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
 			if !strings.Contains(csp, part) {
-				t.Errorf("%s: the policy lacks %s: %s", path, part, csp)
+				t.Errorf("%s: the policy lacks %s: got %s, want %s in it", path, part, csp, part)
 			}
 		}
 		if strings.Contains(csp, "unsafe") || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
@@ -398,7 +398,7 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 		{`{"do":"anything"}`, 400, "an order is"}, {`[]`, 400, "an order is"}, {`{`, 400, "an order is"},
 	} {
 		if code, text := order(c.body); code != c.code || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %d %s", c.body, code, text)
+			t.Errorf("%s: got %d %s; want %d, %s in it", c.body, code, text, c.code, c.want)
 		}
 	}
 	if strings.Contains(d.log.String(), "could not serve") {

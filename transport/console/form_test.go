@@ -36,7 +36,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		``: "name", `{"name":"name","text":"Nobody"}`: "/name", `{"name":"rank","text":"1"}`: "no field", `{"name":"name","text":"Ada"},{"name":"age","text":"x"}`: "is a number",
 	} {
 		if code, text := d.post(answer("accept", values)); code != http.StatusUnprocessableEntity || !strings.Contains(text, want) {
-			t.Errorf("%s: %d %s", values, code, text)
+			t.Errorf("%s: got %d %s; want %d, %s in it", values, code, text, http.StatusUnprocessableEntity, want)
 		}
 	}
 	if code, _, _ := d.do("POST", "/answer", answer("decline", ""), "Content-Type", "application/json"); code != http.StatusUnauthorized {
@@ -58,7 +58,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		t.Error("answered twice:", code)
 	}
 	if got := strings.Join(d.noted, "\n"); !strings.HasSuffix(got, "accept "+f.ID+" d") {
-		t.Errorf("noted: %s", got)
+		t.Errorf("noted: got %s, want %q at its end", got, "accept "+f.ID+" d")
 	}
 	if grants, err := d.store.Grants(t.Context()); err != nil || len(grants) != 0 {
 		t.Error("an answer became a grant:", grants, err)

@@ -98,11 +98,11 @@ func TestServe_refusesLinesOverTheLimit(t *testing.T) {
 
 	c.send(fit(limit))
 	if got := c.line(); !strings.Contains(got, `"result":"xxx`) {
-		t.Errorf("a line of exactly the limit: %.100s", got)
+		t.Errorf("a line of exactly the limit: got %.100s, want %q in it", got, `"result":"xxx`)
 	}
 	io.WriteString(c.in, fit(limit)+"\r\n")
 	if got := c.line(); !strings.Contains(got, `"result":"xxx`) {
-		t.Errorf("a line of exactly the limit with CRLF: %.100s", got)
+		t.Errorf("a line of exactly the limit with CRLF: got %.100s, want %q in it", got, `"result":"xxx`)
 	}
 	for _, n := range []int{limit + 1, limit + 2, 2 * limit, 10 * limit} {
 		c.send(fit(n), callOf(2, "echo"))

@@ -147,7 +147,7 @@ func TestServe_renewsDeadlinesForEachRequest(t *testing.T) {
 		}
 		got, _ := io.ReadAll(r.Body)
 		if r.StatusCode != 200 || !strings.Contains(string(got), `"hi"`) {
-			t.Errorf("%d %s", r.StatusCode, got)
+			t.Errorf("got %d %s; want 200, %q in it", r.StatusCode, got, `"hi"`)
 		}
 		// A later slow body is refused even after the deadline of this one.
 		if status, _ := raw(t, s.dial(), rawHead+"100\r\n\r\n{"); status != "HTTP/1.1 408 Request Timeout" {
@@ -161,14 +161,14 @@ func TestServe_renewsDeadlinesForEachRequest(t *testing.T) {
 func TestListen_refusesBadOptionsAndTakenAddresses(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
 	if _, err := Listen(&Options{Addr: ":0"}); err == nil || !strings.HasPrefix(err.Error(), ":0 can be reached from other machines: ") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want \":0 can be reached from other machines: \" at its begin", err)
 	}
 	if _, err := Listen(&Options{Addr: s.l.Addr().String()}); err == nil {
 		t.Error("the same address twice")
 	}
 	_, err := Listen(&Options{Addr: "127.0.0.1:0", TLSCert: "/none/cert", TLSKey: "/none/key"})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "TLS: ") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want \"TLS: \" at its begin", err)
 	}
 	s.end()
 }

@@ -158,7 +158,7 @@ func TestModern_comparesParameterHeaders(t *testing.T) {
 		response, got := s.do("POST", body, modernHeaders("tools/call", "echo", test.extra))
 		if test.want == "" {
 			if response.StatusCode != 200 || !strings.Contains(got, "result") {
-				t.Errorf("%s: %d %s", name, response.StatusCode, got)
+				t.Errorf("%s: got %d %s; want 200, \"result\" in it", name, response.StatusCode, got)
 			}
 			continue
 		}
@@ -222,7 +222,7 @@ func TestHandler_answersBusyCallsWithRetryAfter(t *testing.T) {
 	s.want("modern, after it spoke", "POST", modern, modernHeaders("tools/call", "busy", nil), 200,
 		sse(progress(0))+sse(progress(1))+sse(want))
 	if r, body := s.do("POST", legacy, session); r.StatusCode != 200 || !strings.HasSuffix(body, "data: "+want+"\n\n") {
-		t.Errorf("legacy, after it spoke: %d %s", r.StatusCode, body)
+		t.Errorf("legacy, after it spoke: got %d %s; want 200, %q at its end", r.StatusCode, body, "data: "+want+"\n\n")
 	}
 }
 

@@ -133,7 +133,7 @@ func officialClient(t *testing.T, url, version string, p *plugin) {
 		}
 	}
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "none"}); err == nil || !strings.Contains(err.Error(), "none") {
-		t.Errorf("an unknown tool: %v", err)
+		t.Errorf("an unknown tool: got %v, want \"none\" in it", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -138,7 +138,7 @@ func TestStream_sendsOlderVersionsNoEventsWithoutData(t *testing.T) {
 	s.want("talk", "POST", legacyBody(1, "tools/call", `{"name":"talk"}`), in, 200,
 		eventID("1-1", progress(0))+eventID("1-2", progress(1))+eventID("1-3", doneBody))
 	if _, got := s.do("POST", legacyBody(1, "tools/call", `{"name":"wait","arguments":{"text":"release"}}`), in); !strings.Contains(got, doneBody) {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q in it", got, doneBody)
 	}
 }
 

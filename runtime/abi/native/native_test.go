@@ -256,7 +256,7 @@ func TestHostFuncs_returnENOSYSOutsideACall(t *testing.T) {
 		m := guest("", w.I32Const(0))
 		m.Export("_initialize", m.Func(nil, nil, nil, code, w.I32Const(52), w.I32Add, w.IfVoid, w.Unreachable, w.End))
 		if err := second(call(t, m, nil)); err == nil || !strings.Contains(err.Error(), "wrote no answer") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want \"wrote no answer\" in it", name, err)
 		}
 	}
 }
