@@ -41,10 +41,10 @@ func (c *consents) decide(ctx context.Context, e effect) (grant.Decision, *refus
 // consult applies the operator's answer to a denied effect, and asks for one: once for all runs of the call. The
 // decision is valid if the returned refusal is nil.
 func (c *consents) consult(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
-	if c.replay.journal == nil || c.rules.kind(e).replay == replayRecorded || c.rules.kind(e).standing || !c.rules.policy.consults() {
+	if c.rules.replay.journal == nil || c.rules.kind(e).replay == replayRecorded || c.rules.kind(e).standing || !c.rules.policy.consults() {
 		return c.consultNow(ctx, e, d, r)
 	}
-	raw := c.replay.recall(fingerprint(e), func() []byte {
+	raw := c.rules.replay.recall(fingerprint(e), func() []byte {
 		_, no := c.consultNow(ctx, e, d, r)
 		s := said{Line: c.line}
 		if no != nil {

@@ -13,18 +13,16 @@ import (
 
 // confirmations are the caller's answers about the effects of one call. Only the guest's goroutine uses it.
 type confirmations struct {
-	rules   *rules
-	session *session
-	replay  *replay
-	said    map[string]bool // by fingerprint of the effect
+	rules *rules
+	said  map[string]bool // by fingerprint of the effect
 }
 
 // mayConfirm reports whether the caller may confirm an effect through its client: a request of an outermost call that
 // matches an ask line and can be shown whole, for remote callers only if the line says so. Effects without a line are
 // never confirmed this way, and the answer is not kept for later calls.
 func (c *confirmations) mayConfirm(e effect, d grant.Decision) bool {
-	may := d.Ask && d.Grant != nil && c.rules.kind(e).confirmable && c.session.call.Chain.Depth() == 0 &&
-		(d.Grant.AskCaller || c.session.local())
+	may := d.Ask && d.Grant != nil && c.rules.kind(e).confirmable && c.rules.session.call.Chain.Depth() == 0 &&
+		(d.Grant.AskCaller || c.rules.session.local())
 	if !may {
 		return false
 	}
@@ -38,7 +36,7 @@ func (c *confirmations) confirmed(ctx context.Context, e effect, d grant.Decisio
 	if !c.mayConfirm(e, d) {
 		return d, nil, false
 	}
-	if c.replay.journal == nil && c.confirm(ctx, e) != nil {
+	if c.rules.replay.journal == nil && c.confirm(ctx, e) != nil {
 		return d, nil, false
 	}
 	key := fingerprint(e)
@@ -60,7 +58,7 @@ func (c *confirmations) confirmed(ctx context.Context, e effect, d grant.Decisio
 // error ends the call.
 func (c *confirmations) confirm(ctx context.Context, e effect) error {
 	params := c.confirmation(e)
-	a := c.replay.round(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}}, c.session.ask)[0]
+	a := c.rules.replay.round(ctx, []runtime.Question{{Method: "elicitation/create", Params: params}}, c.rules.session.ask)[0]
 	var end *runtime.EndError
 	var ask *runtime.AskError
 	switch {
@@ -99,7 +97,7 @@ func (c *consents) confirmFirst(ctx context.Context, e effect) (string, error) {
 		return "", nil
 	}
 	key := fingerprint(e)
-	known := c.replay.recall("before "+key, func() []byte {
+	known := c.rules.replay.recall("before "+key, func() []byte {
 		if _, ok := c.answered(ctx, e, false); !ok {
 			return nil
 		}

@@ -57,8 +57,6 @@ const (
 // consents are the operator's answers about the effects of one call. Only the guest's goroutine uses it.
 type consents struct {
 	rules   *rules
-	session *session
-	replay  *replay
 	caller  confirmations
 	opening bool // an open of a file is under way, and waits for the answer to its question
 	grown   bool // an answer to a question during an open was yes
@@ -130,13 +128,13 @@ func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Ve
 	}
 	switch v {
 	case consent.Refused:
-		return &refusal{reason: "the operator said no", hint: c.session.command("revoke", q.ID) + ", which takes that back"}
+		return &refusal{reason: "the operator said no", hint: c.rules.session.command("revoke", q.ID) + ", which takes that back"}
 	case consent.Asked:
 		asked := "; the operator has been asked"
 		if q.Want != "" && q.Want != q.Line {
 			asked += ", and may allow with --want --always all of " + printable(q.Want)
 		}
-		return &refusal{reason: r.reason + asked, hint: c.session.command("allow", q.ID) + orLine}
+		return &refusal{reason: r.reason + asked, hint: c.rules.session.command("allow", q.ID) + orLine}
 	case consent.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
 	case consent.Full:
@@ -144,7 +142,7 @@ func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Ve
 	default:
 		return r
 	}
-	r.hint = c.session.command("pending") + " and " + c.session.command("grants") + " list them" + orLine
+	r.hint = c.rules.session.command("pending") + " and " + c.rules.session.command("grants") + " list them" + orLine
 	return r
 }
 
@@ -182,7 +180,7 @@ func (c *consents) answered(ctx context.Context, e effect, take bool) (grant.Dec
 // found returns the operator's answers for the plugin and the caller.
 func (c *consents) found(ctx context.Context) []store.Grant {
 	p := c.rules.policy
-	return p.host.options.Operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, c.session.call.Principal)
+	return p.host.options.Operator.Grants(ctx, p.plugin.Name, p.plugin.Digest, c.rules.session.call.Principal)
 }
 
 // stoodFor decides about a file again after its question was answered while the call waited.
@@ -202,7 +200,7 @@ func (c *consents) stand() {
 	if !c.rules.policy.consults() {
 		return
 	}
-	raw := c.replay.recall("stands", func() []byte {
+	raw := c.rules.replay.recall("stands", func() []byte {
 		var fresh []store.Grant
 		for _, a := range c.found(c.rules.policy.host.stop) {
 			standing := func(line grant.Grant) bool { return c.rules.kindOf(line.Family).standing }
@@ -268,7 +266,7 @@ func (c *consents) spend(ctx context.Context, d grant.Decision) *refusal {
 
 // takes uses up a one-time answer about files, once for all runs of the call.
 func (c *consents) takes(ctx context.Context, id string) bool {
-	return c.replay.recall("takes "+id, func() []byte {
+	return c.rules.replay.recall("takes "+id, func() []byte {
 		if !c.rules.policy.host.options.Operator.Take(ctx, id) {
 			return nil
 		}
@@ -278,7 +276,7 @@ func (c *consents) takes(ctx context.Context, id string) bool {
 
 // mayWait reports whether the call can wait for the answer and go on. Nested calls do not wait.
 func (c *consents) mayWait(e effect) bool {
-	return c.rules.policy.host.options.Operator.Waits() && c.seesAnswers(e) && c.session.call.Chain.Depth() == 0
+	return c.rules.policy.host.options.Operator.Waits() && c.seesAnswers(e) && c.rules.session.call.Chain.Depth() == 0
 }
 
 // seesAnswers reports whether a new answer takes effect in the running call. For files, it does only during an open:
@@ -293,7 +291,7 @@ func (c *consents) wait(ctx context.Context, e effect, q store.Question) consent
 	if e.veiled() {
 		text = e.told
 	}
-	c.session.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, c.session.command("allow", q.ID)))
+	c.rules.session.notice(ctx, fmt.Sprintf("plugin %q waits for the operator's consent to %s: %s", q.Plugin, text, c.rules.session.command("allow", q.ID)))
 	wait, resume := runtime.Pause(ctx)
 	defer resume()
 	return c.rules.policy.host.options.Operator.Wait(wait, q.ID)

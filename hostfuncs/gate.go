@@ -70,25 +70,24 @@ var (
 // NewGate opens the gate of one call. Close it when the call is over.
 func (p *Policy) NewGate(c Call) *Gate {
 	g := &Gate{policy: p, call: c}
-	g.life.host = p.host.stop
+	g.life.host = p.host
 	g.record.begun = time.Now()
 	g.session.host, g.session.call = p.host, &g.call
-	g.replay = replay{policy: p, call: &g.call, life: &g.life, writes: &g.writes}
+	g.replay.policy, g.replay.call, g.replay.life, g.replay.writes = p, &g.call, &g.life, &g.writes
 	if p.asks || c.Journal != nil && c.Journal.Kept() {
 		g.replay.journal = c.Journal
 	}
-	g.rules = rules{policy: p, call: &g.call, session: &g.session, replay: &g.replay}
+	g.rules.policy, g.rules.call, g.rules.session, g.rules.replay = p, &g.call, &g.session, &g.replay
 	g.rules.bind()
-	g.consents = consents{rules: &g.rules, session: &g.session, replay: &g.replay}
-	g.consents.caller = confirmations{rules: &g.rules, session: &g.session, replay: &g.replay}
-	g.intents = intents{call: &g.call, replay: &g.replay}
+	g.consents.rules, g.consents.caller.rules = &g.rules, &g.rules
+	g.intents.call, g.intents.replay = &g.call, &g.replay
 	if above := c.Chain.caller(); above != nil {
 		g.intents.above = &above.intents
 	}
 	g.writes.keys.policy, g.writes.keys.call = p, &g.call
 	g.traffic.limits = &p.plugin.Limits
-	g.stderr = output{policy: p, call: c.ID, name: "stderr"}
-	g.stdout = output{policy: p, call: c.ID, name: "stdout"}
+	g.stderr.policy, g.stderr.call, g.stderr.name = p, &g.call, "stderr"
+	g.stdout.policy, g.stdout.call, g.stdout.name = p, &g.call, "stdout"
 	return g
 }
 

@@ -13,8 +13,8 @@ import (
 // lifetime is the duration of a call, with the resources that end with it. Its methods may be called from any
 // goroutine, except noteEnd.
 type lifetime struct {
-	host context.Context // done when the host is closed
-	over atomic.Bool     // the call is over
+	host *Host
+	over atomic.Bool // the call is over
 	// ended is the error that ended the call while its guest ran, nil for none. Only the guest's goroutine uses it.
 	ended error
 
@@ -27,7 +27,7 @@ type lifetime struct {
 
 // alive returns an error once the call is over.
 func (l *lifetime) alive(ctx context.Context) error {
-	if l.over.Load() || l.host.Err() != nil {
+	if l.over.Load() || l.host.stop.Err() != nil {
 		return askErrorf(runtime.KindUnavailable, "the call is over")
 	}
 	return over(ctx)
@@ -49,7 +49,7 @@ func (l *lifetime) until() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stop == nil {
-		l.stop, l.cancel = context.WithCancel(l.host)
+		l.stop, l.cancel = context.WithCancel(l.host.stop)
 		if l.over.Load() {
 			l.cancel()
 		}

@@ -93,7 +93,7 @@ func (p *Policy) log(call string, l slog.Level, msg string, attrs ...any) {
 // input, so that a guest cannot block on it.
 type output struct {
 	policy *Policy
-	call   string // its ID
+	call   *Call
 	name   string // stdout or stderr
 
 	mu      sync.Mutex
@@ -139,11 +139,11 @@ func (o *output) emit() {
 		return
 	}
 	if o.written += len(line) + 1; o.written > maxLogged {
-		o.policy.log(o.call, slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
+		o.policy.log(o.call.ID, slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
 		return
 	}
 	text := o.policy.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
-	o.policy.log(o.call, slog.LevelInfo, printable(text), "stream", o.name)
+	o.policy.log(o.call.ID, slog.LevelInfo, printable(text), "stream", o.name)
 }
 
 func (o *output) flush() {

@@ -190,7 +190,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 			if key != "" {
 				out.Header.Set(idempotencyKey, key)
 			}
-			g.session.trace().own.Header(out.Header, g.policy.host.options.Trace)
+			g.session.trace().Header(out.Header, g.policy.host.options.Trace)
 			if put, err = inject(g, out, r, data); err == nil {
 				err = begin()
 			}

@@ -47,7 +47,7 @@ func (c *consents) question(e effect, d grant.Decision) (q store.Question, why s
 	c.asked++
 	c.wants[q.Want] = true
 	plugin := &c.rules.policy.plugin
-	q.Plugin, q.Digest, q.Principal = plugin.Name, plugin.Digest, c.session.call.Principal
+	q.Plugin, q.Digest, q.Principal = plugin.Name, plugin.Digest, c.rules.session.call.Principal
 	return q, "", true
 }
 

@@ -151,7 +151,7 @@ func finish(g *Gate) {
 	r := g.Receipt()
 	r.Millis = float64(time.Since(g.record.begun).Microseconds()) / 1000
 	mark, err := h.options.Audit.Append(r.Line(receipt.Caller{
-		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.trace().line,
+		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.traceLine,
 	}))
 	if err != nil {
 		h.options.Logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)

@@ -42,9 +42,9 @@ type Asker interface {
 
 // session is the exchange of a call with its caller. Only the guest's goroutine uses it, except trace.
 type session struct {
-	host   *Host
-	call   *Call
-	traced traced
+	host *Host
+	call *Call
+	span span
 
 	logged   int     // bytes of log messages
 	progress float64 // greatest value reported

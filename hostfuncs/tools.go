@@ -130,7 +130,7 @@ func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.St
 			before := len(g.intents.begun)
 			result, err = (*caller).CallTool(ctx, Nested{
 				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
-				Client: g.session.inner(), Chain: chain, Trace: g.session.trace().own,
+				Client: g.session.inner(), Chain: chain, Trace: g.session.trace(),
 			})
 			return nestedError(name, err, g.intents.begun[before:])
 		},
