@@ -3,6 +3,7 @@ package grant
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // lineForm is the notation of the lines of one family.
@@ -16,11 +17,20 @@ type lineForm struct {
 	options    map[string]lineOption
 }
 
+// forms are the notations of all families, made on first use.
+var forms struct {
+	once sync.Once
+	all  []lineForm
+}
+
 // lineForms returns the notation of all families, in the order of error messages.
 func lineForms() []lineForm {
-	return append([]lineForm{
-		configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
-	}, nameForms...)
+	forms.once.Do(func() {
+		forms.all = append([]lineForm{
+			configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
+		}, nameForms...)
+	})
+	return forms.all
 }
 
 // formOf returns the notation of a family; false if this version has none.
