@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/fstest"
 )
 
 // TestMain runs the process that is killed in TestCrash.
@@ -161,31 +162,7 @@ func world(t *testing.T) string {
 	return dir
 }
 
-func list(t *testing.T, dir string) (all []string) {
-	t.Helper()
-	dir = filepath.Join(dir, "files")
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		switch {
-		case d.IsDir():
-			all = append(all, name+"/")
-		case d.Type()&fs.ModeSymlink != 0:
-			to, _ := os.Readlink(path)
-			all = append(all, name+"->"+to)
-		default:
-			raw, _ := os.ReadFile(path)
-			all = append(all, name+"="+string(raw))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+func list(t *testing.T, dir string) []string { return fstest.List(t, filepath.Join(dir, "files")) }
 
 func land(t *testing.T, dir string, changes []commit.Change) error {
 	t.Helper()
@@ -251,6 +228,7 @@ func TestLand_undoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(list(t, dir), "turned2/", "turned2/x=X")
+	slices.Sort(want)
 	// Nothing is checked here, so a folder that appears is only detected by the rename.
 	extra := changes[0]
 	extra.Name, extra.Path, extra.Was, extra.Check = "turned2", filepath.Join(dir, "files/turned2"), nil, false

@@ -11,41 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removesOpen reports whether an open file can be removed.
-const removesOpen = true
-
-// link gives a file a hard link, possibly in another folder. Both folders are held open.
-func link(from *os.Root, name string, to *os.Root, second string) error {
-	if from == to {
-		return from.Link(name, second)
-	}
-	a, err := from.Open(".")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = a.Close() }()
-	b, err := to.Open(".")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = b.Close() }()
-	return with(a, func(x int) error {
-		return with(b, func(y int) error { return unix.Linkat(x, name, y, second, 0) })
-	})
-}
-
-func with(f *os.File, do func(fd int) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var result error
-	if err := conn.Control(func(fd uintptr) { result = do(int(fd)) }); err != nil {
-		return err
-	}
-	return result
-}
-
 // keepOwner gives a new file the owner of the file that it replaces.
 func keepOwner(f *os.File, like fs.FileInfo) error {
 	want, ok := like.Sys().(*syscall.Stat_t)

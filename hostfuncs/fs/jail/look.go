@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail/system"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -101,6 +102,12 @@ func (t *Tree) Folder(guest string) (*os.Root, wasi.Errno) {
 	}
 	root, err := n.root.OpenRoot(".")
 	return root, system.Errno(err)
+}
+
+// EndsInDots reports whether a path ends in "." or "..", and so names no entry of a folder.
+func EndsInDots(path string) bool {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	return last == "." || last == ".."
 }
 
 // Opened is implemented by the files and folders that a Tree opens.

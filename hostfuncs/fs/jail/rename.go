@@ -26,7 +26,7 @@ func (t *Tree) renameOnce(from, to string) wasi.Errno {
 		return e
 	}
 	defer a.close()
-	if dots(to) {
+	if EndsInDots(to) {
 		return wasi.EINVAL
 	}
 	b, e := t.paths.walk(to, false, Write)

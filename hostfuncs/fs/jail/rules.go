@@ -2,7 +2,6 @@ package jail
 
 import (
 	"io/fs"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
@@ -17,7 +16,7 @@ type rules struct {
 // changeable walks to a path and decides on a write there. The object must be visible and no mount. EINVAL is returned
 // for a path that ends in "." or "..", which names no entry of a folder.
 func (r *rules) changeable(path string) (*place, wasi.Errno) {
-	if dots(path) {
+	if EndsInDots(path) {
 		return nil, wasi.EINVAL
 	}
 	p, e := r.paths.walk(path, false, Write)
@@ -32,11 +31,6 @@ func (r *rules) changeable(path string) (*place, wasi.Errno) {
 		return nil, e
 	}
 	return p, wasi.ESUCCESS
-}
-
-func dots(path string) bool {
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return last == "." || last == ".."
 }
 
 // mayChange decides on changing, moving or removing the object at a place.

@@ -3,7 +3,6 @@ package overlay_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/fstest"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -109,37 +109,7 @@ func read(tr wasi.Tree, path string) (string, wasi.Errno) {
 	return string(buf[:n]), e
 }
 
-// host lists a folder of the host: "name=content", "name/", "name->target".
-func host(t *testing.T, dir string) (list []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		name, _ := filepath.Rel(dir, path)
-		switch {
-		case d.IsDir():
-			list = append(list, name+"/")
-		case d.Type()&fs.ModeSymlink != 0:
-			target, _ := os.Readlink(path)
-			list = append(list, name+"->"+target)
-		default:
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			list = append(list, name+"="+string(text))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(list)
-	return list
-}
-
-// view lists a folder as a call sees it, in the form of host.
+// view lists a folder as a call sees it, in the form of fstest.List.
 func view(t *testing.T, tr wasi.Tree, dir string) (list []string) {
 	t.Helper()
 	var visit func(at, name string)
@@ -184,7 +154,7 @@ func view(t *testing.T, tr wasi.Tree, dir string) (list []string) {
 
 func (w *world) wantHost(want ...string) {
 	w.t.Helper()
-	if got := host(w.t, w.dir); !slices.Equal(got, want) {
+	if got := fstest.List(w.t, w.dir); !slices.Equal(got, want) {
 		w.t.Errorf("the host has\n%q, want\n%q", got, want)
 	}
 }
@@ -200,7 +170,7 @@ var create = wasi.OpenOptions{Create: true, Truncate: true}
 
 func TestOverlay_nothingBeforeItLands(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "a=A", "b=B", "d/x=X", "d/y=Y", "l=->a")
-	before := host(t, w.dir)
+	before := fstest.List(t, w.dir)
 	w.want(write(w, "/w/a", "new", create), 0, "replace")
 	w.want(write(w, "/w/n", "N", create), 0, "create")
 	w.want(w.Unlink("/w/b"), 0, "unlink")
@@ -399,7 +369,7 @@ func TestOverlay_isLikeTheFileSystem(t *testing.T) {
 		files := []string{"a=A", "b=B", "d/a=DA", "d/e/a=DEA", "f/", "d/l=->a"}
 		w := newWorld(t, overlay.Options{}, files...)
 		direct := newWorld(t, overlay.Options{Direct: func(string) bool { return true }}, files...)
-		before := host(t, w.dir)
+		before := fstest.List(t, w.dir)
 		var log []string
 		for range 25 {
 			op := randomOp(r)
@@ -407,17 +377,17 @@ func TestOverlay_isLikeTheFileSystem(t *testing.T) {
 			if got, want := op.do(w), op.do(direct); got != want {
 				t.Fatalf("seed %d: %s\nanswers %v, want %v", seed, strings.Join(log, "\n"), got, want)
 			}
-			if got, want := view(t, w, "/w"), host(t, direct.dir); !slices.Equal(got, want) {
+			if got, want := view(t, w, "/w"), fstest.List(t, direct.dir); !slices.Equal(got, want) {
 				t.Fatalf("seed %d: %s\nsees %q\nwant %q", seed, strings.Join(log, "\n"), got, want)
 			}
 		}
-		if got := host(t, w.dir); !slices.Equal(got, before) {
+		if got := fstest.List(t, w.dir); !slices.Equal(got, before) {
 			t.Fatalf("seed %d: the host has %q before landing", seed, got)
 		}
 		if err := w.land(); err != nil {
 			t.Fatalf("seed %d: %s\nlanding: %v", seed, strings.Join(log, "\n"), err)
 		}
-		if got, want := host(t, w.dir), host(t, direct.dir); !slices.Equal(got, want) {
+		if got, want := fstest.List(t, w.dir), fstest.List(t, direct.dir); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %s\nlanded %q\nwant   %q", seed, strings.Join(log, "\n"), got, want)
 		}
 	}

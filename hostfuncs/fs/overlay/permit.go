@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"path"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -59,7 +58,7 @@ func (v *view) vacant(s *spot, op jail.Op) wasi.Errno {
 
 // changeable resolves a path and decides on removing or moving the object there.
 func (v *view) changeable(name string) (spot, wasi.Errno) {
-	if dots(name) {
+	if jail.EndsInDots(name) {
 		return spot{}, wasi.EINVAL
 	}
 	s, e := v.find(name, false, jail.Write)
@@ -70,11 +69,6 @@ func (v *view) changeable(name string) (spot, wasi.Errno) {
 		e = v.mayChange(&s)
 	}
 	return s, e
-}
-
-func dots(name string) bool {
-	last := name[strings.LastIndexByte(name, '/')+1:]
-	return last == "." || last == ".."
 }
 
 // mayOpen decides on the access modes of an open. Reading is included unless the file is opened only for writing.

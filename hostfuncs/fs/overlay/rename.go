@@ -18,7 +18,7 @@ func (o *Overlay) Rename(from, to string) wasi.Errno {
 	if e != wasi.ESUCCESS {
 		return e
 	}
-	if dots(to) {
+	if jail.EndsInDots(to) {
 		return wasi.EINVAL
 	}
 	b, e := o.view.find(to, false, jail.Write)
