@@ -1,5 +1,6 @@
 // Package envelope parses requests and formats their results for the revision of the client. Parse reads each request
-// once, when it is accepted; a Call carries the result, and nothing below searches _meta.
+// once, when it is accepted, and a Call carries its method, params and _meta. No other package interprets the _meta of a
+// request.
 //
 //	modern   2026-07-28                 each request names its version in params._meta; nothing is remembered
 //	legacy   2024-11-05 … 2025-11-25    a session that initialize began, with the version agreed on there

@@ -97,6 +97,9 @@ func (m *Meta) own() *options {
 	return m.options
 }
 
+// Version returns the protocol version, or nil.
+func (m *Meta) Version() json.RawMessage { return m.version }
+
 // Client returns the client's self-description, or nil.
 func (m *Meta) Client() json.RawMessage { return m.clientInfo }
 

@@ -65,6 +65,7 @@ func checks(list ...func() *refusal) *refusal {
 // them.
 type headerCheck struct {
 	message  *jsonrpc.Message
+	meta     envelope.Meta // of the message
 	header   http.Header
 	versions *versions
 	params   func(tool string) []protocol.HeaderParam
@@ -83,7 +84,7 @@ func (c *headerCheck) version() *refusal {
 	if f != nil {
 		return f
 	}
-	raw := jsonraw.Get(c.message.Params, "_meta", envelope.MetaVersion)
+	raw := c.meta.Version()
 	if raw == nil && c.message.IsNotification() {
 		return nil // only the header made it modern
 	}
@@ -104,8 +105,7 @@ func (c *headerCheck) version() *refusal {
 // capabilities has no header. It runs here because it precedes the checks of other headers. The protocol defines its
 // meaning.
 func (c *headerCheck) capabilities() *refusal {
-	raw := jsonraw.Get(c.message.Params, "_meta", envelope.MetaCapabilities)
-	if c.message.IsRequest() && !jsonraw.IsObject(raw) {
+	if c.message.IsRequest() && !jsonraw.IsObject(c.meta.Capabilities) {
 		return invalidParams("params._meta needs %q, an object", envelope.MetaCapabilities)
 	}
 	return nil

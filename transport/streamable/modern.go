@@ -58,7 +58,7 @@ func (v *versions) modern(m *jsonrpc.Message, h http.Header) bool {
 }
 
 func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
-	check := headerCheck{message: m, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
+	check := headerCheck{message: m, meta: envelope.Parse(m).Meta, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
 	if f := check.run(); f != nil {
 		f.id = m.ID
 		return f
