@@ -89,7 +89,7 @@ func TestChallenge22_schemaVersions(t *testing.T) {
 	file := filepath.Join(dir, "speaker.wasm")
 	put(t, file, speaker("Says what it is told.", "first"))
 	changed := make(chan struct{}, 8)
-	s := session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir)}, &mcp.ClientOptions{
+	s := session(t, commandTransport(program(t, "", "serve", dir)), &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
 	if got := about(t, s); got != "Says what it is told." {
@@ -180,7 +180,7 @@ func TestLocked_servesOnlyWhatIsApproved(t *testing.T) {
 	dir := folder(t)
 	put(t, filepath.Join(dir, "speaker.wasm"), speaker("Speaks.", "first"))
 	lock := filepath.Join(t.TempDir(), "my.lock")
-	s := session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--locked", "--lock", lock)}, nil)
+	s := session(t, commandTransport(program(t, "", "serve", dir, "--locked", "--lock", lock)), nil)
 	if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 0 {
 		t.Fatalf("got %+v %v, want 0", list, err)
 	}
@@ -299,7 +299,7 @@ func TestApprove_holdsInManyHosts(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "my.lock")
 	var hosts []*mcp.ClientSession
 	for range 4 {
-		hosts = append(hosts, session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--lock", lock)}, nil))
+		hosts = append(hosts, session(t, commandTransport(program(t, "", "serve", dir, "--lock", lock)), nil))
 	}
 	eventually(t, "pinned", func() bool { return statusIn(t, dir, "speaker", "--locked", "--lock", lock)["state"] == "loaded" })
 	put(t, file, speaker("Speaks.", "second"))

@@ -183,7 +183,7 @@ plugins:
 	cmd.Env = append(cmd.Env, "SALLYPORT_E2E_SECRET="+e2eSecret)
 	log := &lockedBuffer{}
 	cmd.Stderr = log
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	environ := text(call(t, s, "effects-run", doing("", map[string]any{"do": "environ"})))
 	_, holder, _ := strings.Cut(environ, "FORGE_KEY=")
 	holder, _, _ = strings.Cut(holder, " ")
@@ -246,7 +246,7 @@ func TestChallenge31_proxies(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	cmd := program(t, "plugins: {fetch: {grants: ['net: GET http://192.0.2.1/**', 'net: GET "+web.URL+"/**']}}", "serve", folder(t, bundled(t, "fetch")))
 	cmd.Env = append(cmd.Env, "HTTP_PROXY="+proxy.URL, "http_proxy="+proxy.URL, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	r := call(t, s, "fetch-fetch", map[string]any{"url": "http://192.0.2.1/x"})
 	mu.Lock()
 	defer mu.Unlock()

@@ -228,7 +228,7 @@ func TestChallenge26_sessions(t *testing.T) {
 			s := alone(t, "plugins: {effects: {state: session, grants: [elicitation]}}", "stdio", version, person)
 			r := call(t, s, "effects-run", effects("", step{"do": "remember", "text": "a"}, ask, ask, step{"do": "remember", "text": "b"}))
 			if lineOf(t, r, 0) != "" || lineOf(t, r, 1) != `{"result":{"action":"decline"}}` || lineOf(t, r, 3) != "a" {
-				t.Errorf("%s: got %s, want %q, %q, %q", version, text(r), "", `{"result":{"action":"decline"}}`, "a")
+				t.Errorf("%s: got %s, want %q, %q", version, text(r), `{"result":{"action":"decline"}}`, "a")
 			}
 			if r = call(t, s, "effects-run", effects("", step{"do": "remember"})); lineOf(t, r, 0) != "b" {
 				t.Errorf("%s: the next call found %s", version, text(r))

@@ -107,7 +107,7 @@ func TestChallenge15_concurrency(t *testing.T) {
 // After many calls, some of which fail, the host has no child process and no more open files than before.
 func TestChallenge17_childProcesses(t *testing.T) {
 	cmd := program(t, "plugins: {misbehave: {limits: {concurrency: 8, deadline: 100ms}}}", "serve", folder(t, guest(t, "misbehave")))
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	proc := filepath.Join("/proc", fmt.Sprint(cmd.Process.Pid))
 	if _, err := os.Stat(proc); err != nil {
 		t.Skip("this system does not tell")

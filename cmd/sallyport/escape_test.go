@@ -104,7 +104,7 @@ func tryGrantFile(t *testing.T, f grantFile) (outcome, why string) {
 	cmd := program(t, strings.ReplaceAll(f.text, "D", canary), "serve", dir)
 	ownState(cmd, state)
 	if f.twin {
-		r := call(t, session(t, &mcp.CommandTransport{Command: cmd}, nil), "effects-run", writing(canary))
+		r := call(t, session(t, commandTransport(cmd), nil), "effects-run", writing(canary))
 		if there(canary) {
 			return "allowed", ""
 		}
@@ -230,7 +230,7 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 	cmd.Dir = dir // a configuration in the working directory is ignored
 	ownState(cmd, state)
 	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	args := effects("", step{"do": "write", "path": filepath.Join(canary, "canary"), "text": "x"}, fetching(site.URL+"/canary"))
 	tool := f.tool
 	if tool == "" {
@@ -301,7 +301,7 @@ func tryMoreCode(t *testing.T, dev bool, state string) (outcome, why string) {
 	cmd := program(t, fmt.Sprintf("plugins: {speaker: {dev: %v, grants: ['net: GET %s/**']}}", dev, site.URL), "serve", dir)
 	ownState(cmd, state)
 	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	call(t, s, "speaker-say", nil)
 	next := filepath.Join(t.TempDir(), "next")
 	if err := os.WriteFile(next, asker("Speaks.", "two", request("/canary"), 1), 0o600); err != nil {
@@ -340,7 +340,7 @@ func tryManyQuestions(t *testing.T, state string) (outcome, why string) {
 	ownState(cmd, state)
 	cmd.Env = append(cmd.Env, lockVariable+"="+sharedLock(t, []string{dir})) // the next folder has different bytes of that name
 	asked := 0
-	s := session(t, &mcp.CommandTransport{Command: cmd}, &mcp.ClientOptions{
+	s := session(t, commandTransport(cmd), &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			asked++
 			return &mcp.ElicitResult{Action: "accept"}, nil

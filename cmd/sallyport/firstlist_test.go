@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A client that lists once, immediately, sees the tools of plugins that have to be compiled first.
@@ -20,7 +18,7 @@ func TestFirstList_isWhole(t *testing.T) {
 	}
 	cmd := program(t, "", "serve", dir)
 	ownState(cmd, filepath.Join(t.TempDir(), "state"))
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

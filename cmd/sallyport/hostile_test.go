@@ -37,7 +37,7 @@ func hostile(t *testing.T, config string, files ...string) (*mcp.ClientSession, 
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := program(t, config, "serve", dir)
-	return session(t, &mcp.CommandTransport{Command: cmd}, nil), cmd
+	return session(t, commandTransport(cmd), nil), cmd
 }
 
 // peak returns the peak memory of a process, in MiB.

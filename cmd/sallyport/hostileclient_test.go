@@ -194,17 +194,7 @@ func TestHostile_stdioRequestsGetOneResponseEach(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := program(t, "plugins: {misbehave: {limits: {deadline: 1s}}}", "serve", dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	answers := readAnswers(out)
 	send := func(line string) { io.WriteString(in, line+"\n") }
 	loop := modern(`"l"`, "tools/call", `"name":"misbehave-loop",`)

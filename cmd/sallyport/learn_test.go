@@ -53,7 +53,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	serving := func(config string) *mcp.ClientSession {
 		cmd := program(t, config, "serve", folder(t, guest(t, "effects")))
 		ownState(cmd, state)
-		return session(t, &mcp.CommandTransport{Command: cmd}, nil)
+		return session(t, commandTransport(cmd), nil)
 	}
 	s := serving("plugins: {effects: {learn: true}}")
 	if r := call(t, s, "effects-run", reading("a.md")); strings.Contains(text(r), "note a") || strings.Contains(text(r), "page") {
@@ -116,7 +116,7 @@ func TestLearn_printsOneLineForAListArgument(t *testing.T) {
 	}
 	cmd := program(t, "plugins: {effects: {learn: true, grants: [fs: write "+notes+"/**]}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, state)
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	call(t, s, "effects-run", effects("", steps...))
 	var learnt string
 	eventually(t, "the call is in the log", func() bool {
@@ -163,7 +163,7 @@ plugins:
 	run := func(config string) {
 		cmd := program(t, config, "serve", folder(t, bundled(t, "files"), bundled(t, "fetch")))
 		ownState(cmd, state)
-		s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+		s := session(t, commandTransport(cmd), nil)
 		for _, path := range []string{"/workspace/a.txt", "b.txt", work + "/a.txt", work + "/private/x", "/etc/hostname"} {
 			call(t, s, "files-read", map[string]any{"path": path})
 		}

@@ -29,17 +29,7 @@ func TestServe_nobodyReadsTheLog(t *testing.T) {
 	cmd := program(t, "", "serve", "--log-level", "debug", folder(t, guest(t, "misbehave")))
 	unread, stderr := pipe(t)
 	cmd.Stderr = stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	answers := bufio.NewScanner(out)
 	stuck := time.AfterFunc(3*hang, func() { cmd.Process.Kill() })
 	defer stuck.Stop()

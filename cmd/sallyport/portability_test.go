@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestChallenge27_portability runs one plugin file on two processor architectures, one of them emulated: the same bytes
@@ -36,7 +34,7 @@ func TestChallenge27_portability(t *testing.T) {
 	args := map[string]any{"time": "2026-01-02T03:04:05Z", "to": []string{"Asia/Tokyo"}}
 	here := text(call(t, connect(t, "", dir), "time-convert", args))
 	cmd := exec.Command(emulator, other, "serve", dir, "--config", os.DevNull, "--state", t.TempDir(), "--log-level", "error")
-	there := text(call(t, session(t, &mcp.CommandTransport{Command: cmd}, nil), "time-convert", args))
+	there := text(call(t, session(t, commandTransport(cmd), nil), "time-convert", args))
 	if here != there || !strings.Contains(here, "2026-01-02T12:04:05+09:00") {
 		t.Errorf("amd64: %s\narm64: %s", here, there)
 	}

@@ -40,7 +40,7 @@ func TestServe_followsItsConfiguration(t *testing.T) {
 	}
 	stderr := &lockedBuffer{}
 	cmd.Stderr = stderr
-	s := session(t, &mcp.CommandTransport{Command: cmd}, nil)
+	s := session(t, commandTransport(cmd), nil)
 	get := func() *mcp.CallToolResult { return call(t, s, "fetch-fetch", map[string]any{"url": web.URL + "/a"}) }
 	rewrite := func(text string) {
 		t.Helper()

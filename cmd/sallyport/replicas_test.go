@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -82,13 +81,9 @@ func postAs(token, url string, id int, more map[string]any) (r round, err error)
 	if err != nil {
 		return r, err
 	}
-	q, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	q, err := modernRequest(url, "tools/call", "order-order", body)
 	if err != nil {
 		return r, err
-	}
-	q.Header = http.Header{
-		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"order-order"},
 	}
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)

@@ -108,7 +108,7 @@ func TestSDK_usesTheOldestHTTP(t *testing.T) {
 // TestSDK_searchesAndCalls uses the two tools that replace the list.
 func TestSDK_searchesAndCalls(t *testing.T) {
 	t.Parallel()
-	c := newSDK(t, "2026-07-28", &mcp.CommandTransport{Command: program(t, bareConformance, "serve", allBundled(t), "--search")})
+	c := newSDK(t, "2026-07-28", commandTransport(program(t, bareConformance, "serve", allBundled(t), "--search")))
 	if got := c.toolNames(); got != "sallyport-call sallyport-search" {
 		t.Errorf("got %v, want %q", got, "sallyport-call sallyport-search")
 	}
@@ -316,17 +316,7 @@ func (c *sdk) hearOfChange(dir string) {
 // pipes starts a program and returns a transport to it that sends no signal at its end, unlike mcp.CommandTransport.
 func pipes(t *testing.T, cmd *exec.Cmd) mcp.Transport {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	return &mcp.IOTransport{Reader: io.NopCloser(out), Writer: in}
 }
 

@@ -50,21 +50,11 @@ func inCall(t *testing.T, change func(*exec.Cmd)) *signalled {
 	s.cmd = program(t, "plugins: {fetch: {grants: ['net: GET "+site.URL+"/**']}}", "serve", dir)
 	ownState(s.cmd, s.state)
 	change(s.cmd)
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	log, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, s.cmd)
 	stuck := time.AfterFunc(3*hang, func() { s.cmd.Process.Kill() })
 	t.Cleanup(func() { stuck.Stop() })
 	s.answers, s.log = bufio.NewScanner(out), bufio.NewScanner(log)

@@ -6,26 +6,6 @@ import (
 	"testing"
 )
 
-// refusedTask returns the error of a call that did not become a task.
-func (c *lineClient) refusedTask(t *testing.T, arguments map[string]any) (text string, retryable bool) {
-	t.Helper()
-	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
-	if err != nil || refused != "" || v.TaskID != "" || !v.IsError || len(v.Content) == 0 {
-		t.Fatalf("got %+v, %s, %v, want %q, %q", v, refused, err, "", "")
-	}
-	return v.Content[0].Text, v.Meta.Error.Retryable
-}
-
-// openTask starts a task and returns its ID.
-func (c *lineClient) openTask(t *testing.T, arguments map[string]any) string {
-	t.Helper()
-	v, refused, err := c.ask("tools/call", map[string]any{"name": "effects-job", "arguments": arguments})
-	if err != nil || refused != "" || v.TaskID == "" {
-		t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "")
-	}
-	return v.TaskID
-}
-
 // A caller over its limit of running tasks gets no task. Tasks that wait for answers do not count, and a finished one
 // makes room.
 func TestTask_refusesOverTheLimit(t *testing.T) {

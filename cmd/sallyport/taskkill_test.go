@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -16,94 +12,6 @@ import (
 	"testing"
 	"time"
 )
-
-// lineClient talks to the program over stdio, one request at a time.
-type lineClient struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	n   int
-}
-
-func startLines(t *testing.T, cmd *exec.Cmd) *lineClient {
-	t.Helper()
-	c := &lineClient{cmd: cmd}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.in, c.out = in, bufio.NewReader(out)
-	return c
-}
-
-// end closes the program's input and waits for its exit.
-func (c *lineClient) end() error {
-	return errors.Join(c.in.Close(), c.cmd.Wait())
-}
-
-// taskCaps is the _meta of a client with tasks and elicitation.
-var taskCaps = map[string]any{
-	"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-	"io.modelcontextprotocol/clientCapabilities": map[string]any{
-		"elicitation": map[string]any{}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}},
-	},
-}
-
-// taskView is a task in a response.
-type taskView struct {
-	TaskID, Status, StatusMessage, ResultType string
-	RequestState                              string
-	InputRequests                             map[string]json.RawMessage
-	Result                                    struct {
-		Content []struct{ Text string }
-		IsError bool
-	}
-	Content []struct{ Text string }
-	IsError bool
-	Meta    struct {
-		Error struct{ Retryable bool } `json:"dev.sallyport/error"`
-	} `json:"_meta"`
-	Error struct {
-		Message string
-		Data    struct {
-			Retryable      bool
-			UnknownOutcome bool `json:"unknown_outcome"`
-			Request        string
-		}
-	}
-}
-
-// ask sends a request and returns its result. err is an error of the connection; a JSON-RPC error is in refused.
-func (c *lineClient) ask(method string, params map[string]any) (v taskView, refused string, err error) {
-	c.n++
-	if params["_meta"] == nil {
-		params["_meta"] = taskCaps
-	}
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.n, "method": method, "params": params})
-	if err != nil {
-		return v, "", err
-	}
-	if _, err := c.in.Write(append(line, '\n')); err != nil {
-		return v, "", err
-	}
-	raw, err := c.out.ReadBytes('\n')
-	if err != nil {
-		return v, "", err
-	}
-	var answer struct {
-		Result taskView
-		Error  struct{ Message string }
-	}
-	err = json.Unmarshal(raw, &answer)
-	return answer.Result, answer.Error.Message, err
-}
 
 // bank counts requests by their idempotency key. It kills the host shortly after the kill-th request.
 type bank struct {

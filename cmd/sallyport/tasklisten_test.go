@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,57 +12,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// heardOf reads notifications until the task has ended, and returns its statuses.
-func (c *lineClient) heardOf(t *testing.T, id string) (statuses []string) {
-	t.Helper()
-	for {
-		raw, err := c.out.ReadBytes('\n')
-		if err != nil {
-			t.Fatalf("%v, after %v", err, statuses)
-		}
-		var m struct {
-			Method string
-			Params taskView
-		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			t.Fatal(err)
-		}
-		if m.Method != "notifications/tasks" || m.Params.TaskID != id {
-			continue
-		}
-		statuses = append(statuses, m.Params.Status)
-		switch m.Params.Status {
-		case "completed", "failed", "cancelled":
-			return statuses
-		}
-	}
-}
-
-// listen subscribes to a task and reads the acknowledgement.
-func (c *lineClient) listen(t *testing.T, id string) {
-	t.Helper()
-	c.n++
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.n, "method": "subscriptions/listen",
-		"params": map[string]any{"notifications": map[string]any{"taskIds": []string{id}}, "_meta": taskCaps}})
-	if err == nil {
-		_, err = c.in.Write(append(line, '\n'))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := c.out.ReadBytes('\n')
-	var m struct {
-		Method string
-		Params struct{ Notifications struct{ TaskIDs []string } }
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &m)
-	}
-	if err != nil || m.Method != "notifications/subscriptions/acknowledged" || !slices.Equal(m.Params.Notifications.TaskIDs, []string{id}) {
-		t.Fatalf("got %s, %v, want %q, %v", raw, err, "notifications/subscriptions/acknowledged", []string{id})
-	}
-}
 
 // A listener in one process is notified of a task that a second one runs, and that a third continues after the second
 // was killed.
@@ -184,39 +132,4 @@ func TestTaskListen_notifiesOfEachChangeOverHTTP(t *testing.T) {
 			}
 		})
 	}
-}
-
-func onlyKey(object json.RawMessage) (key string) {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(object, &members) // stays nil if absent
-	for key = range members {
-	}
-	return key
-}
-
-// postTask sends one request of a client with tasks.
-func postTask(t *testing.T, url, method, name string, params map[string]any) *http.Response {
-	t.Helper()
-	if params["_meta"] == nil {
-		params["_meta"] = taskCaps
-	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
-	if name != "" {
-		r.Header.Set("Mcp-Name", name)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
 }

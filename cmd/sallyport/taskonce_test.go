@@ -2,41 +2,12 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// askOnce is ask with an idempotency key.
-func (c *lineClient) askOnce(t *testing.T, key string, params map[string]any) taskView {
-	t.Helper()
-	meta := maps.Clone(taskCaps)
-	meta["dev.sallyport/idempotencyKey"] = key
-	params["_meta"] = meta
-	v, refused, err := c.ask("tools/call", params)
-	if err != nil || refused != "" {
-		t.Fatal(refused, err)
-	}
-	return v
-}
-
-// wait polls a task until its status is not working.
-func (c *lineClient) wait(t *testing.T, id string) taskView {
-	t.Helper()
-	var v taskView
-	eventually(t, "the task does not work any more", func() bool {
-		var refused string
-		var err error
-		if v, refused, err = c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || refused != "" {
-			t.Fatal(refused, err)
-		}
-		return v.Status != "working"
-	})
-	return v
-}
 
 // A task with an idempotency key continues after its host was killed. A repeated call with the key returns the same
 // task, also while it waits and after its end.

@@ -74,7 +74,7 @@ func TestTask_staysWithItsFolderAndKeys(t *testing.T) {
 		"the same folder, with keys of others": start("state_keys: "+keyFile(t)+"\n"+config, own),
 	} {
 		if v, refused, err := c.ask("tasks/get", map[string]any{"taskId": runs}); err != nil || refused != "" || v.Status != "working" {
-			t.Errorf("%s: got %+v, %s, %v, want %q, %q", name, v, refused, err, "", "working")
+			t.Errorf("%s: got %+v, %s, %v, want %q", name, v, refused, err, "working")
 		}
 		v := c.until(t, asks, "input_required")
 		if _, refused, err := c.ask("tasks/update", map[string]any{"taskId": asks, "inputResponses": answersTo(v)}); refused == "" || err != nil {

@@ -8,32 +8,8 @@ import (
 	"testing"
 )
 
-// answersTo accepts all questions of a task.
-func answersTo(v taskView) map[string]any {
-	answers := map[string]any{}
-	for key := range v.InputRequests {
-		answers[key] = map[string]any{"action": "accept", "content": map[string]any{"ok": true}}
-	}
-	return answers
-}
-
 var question = step{"do": "ask", "text": "elicitation/create", "params": map[string]any{
 	"message": "Go on?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}}}}
-
-// until polls a task until it has a status.
-func (c *lineClient) until(t *testing.T, id, status string) taskView {
-	t.Helper()
-	var v taskView
-	eventually(t, "the task is "+status, func() bool {
-		var refused string
-		var err error
-		if v, refused, err = c.ask("tasks/get", map[string]any{"taskId": id}); err != nil || refused != "" {
-			t.Fatal(refused, err)
-		}
-		return v.Status == status
-	})
-	return v
-}
 
 // A task of a plugin with state keeps its instance to the end: it is answered through any process, sees the state of
 // other calls, and fails when its process has exited.
@@ -58,7 +34,7 @@ func TestTask_keepsItsInstance(t *testing.T) {
 				return v.TaskID
 			}
 			if v, refused, err := one.ask("tools/call", map[string]any{"name": "effects-run", "arguments": effects("", count)}); err != nil || refused != "" || len(v.Content) == 0 {
-				t.Fatalf("got %+v, %s, %v, want %q", v, refused, err, "")
+				t.Fatalf("got %+v, %s, %v, want no error", v, refused, err)
 			}
 			id := open(count, question, count, question, count)
 			for range 2 {

@@ -93,17 +93,7 @@ type dialogue struct {
 
 func (w *dialogue) overStdio() {
 	cmd := program(w.t, wireConfig, "serve", folder(w.t, bundled(w.t, "conformance"), guest(w.t, "effects")))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	in, out := piped(w.t, cmd)
 	go func() { // ends with the program
 		defer close(w.out)
 		for s := bufio.NewReader(out); ; {

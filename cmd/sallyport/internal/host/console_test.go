@@ -41,7 +41,7 @@ func TestFindConsole_waits(t *testing.T) {
 		return at, err
 	}
 	if at, err := find(); err == nil || at != "" || !strings.Contains(err.Error(), "try again") {
-		t.Errorf("got %q %v, want an error, %q, %q in it", at, err, "", "try again")
+		t.Errorf("got %q %v, want an error, %q in it", at, err, "try again")
 	}
 	found := make(chan string, 1)
 	go func() {

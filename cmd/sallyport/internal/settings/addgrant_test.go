@@ -127,7 +127,7 @@ func TestAdd_refusesLinesWithoutEffect(t *testing.T) {
 		}
 	}
 	if _, a, err := added(t, "max_grants: ['fs: read ~/notes/**']\n"); err != nil || a.Note != "" {
-		t.Errorf("got %v, want %q", err, "")
+		t.Errorf("got %v", err)
 	}
 	s := &Settings{File: filepath.Join(t.TempDir(), "a.yaml")}
 	for _, c := range [][2]string{{"a b", newLine}, {"sallyport", newLine}, {"files", "nonsense"}, {"files", "fs: read ~/a\nask: true"}} {

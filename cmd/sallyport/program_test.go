@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -168,7 +170,7 @@ func folder(t *testing.T, files ...string) string {
 // connect connects the official SDK's client to the program on stdio.
 func connect(t *testing.T, config, dir string) *mcp.ClientSession {
 	t.Helper()
-	return session(t, &mcp.CommandTransport{Command: program(t, config, "serve", dir)}, nil)
+	return session(t, commandTransport(program(t, config, "serve", dir)), nil)
 }
 
 // session returns a client session that ends with the test.
@@ -217,6 +219,38 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) 
 		t.Fatalf("%s: %v", tool, err)
 	}
 	return r
+}
+
+// modernRequest returns an HTTP request with the headers of protocol revision 2026-07-28. name is that of a tool, prompt
+// or task, "" for none.
+func modernRequest(url, method, name string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
+	if name != "" {
+		r.Header.Set("Mcp-Name", name)
+	}
+	return r, nil
+}
+
+// piped starts a program with pipes for its standard input and output. It sends no signal at the end.
+func piped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.Reader) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
 }
 
 // servingOn matches the program's output when its listener is open.
