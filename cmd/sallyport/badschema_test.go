@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
 // A tool with an invalid schema is left out; inspect and list both name it and the reason.
@@ -14,7 +16,7 @@ func TestInspect_namesAnInvalidSchema(t *testing.T) {
 	const reason = `tool "bad" is left out: inputSchema: schema: /properties/a/type: is no valid schema: want one of`
 	dir := t.TempDir()
 	file := filepath.Join(dir, "schemas.wasm")
-	put(t, file, describing(`{"result":{"tools":[{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"integr"}}}},
+	put(t, file, wasmtest.Answering(`{"result":{"tools":[{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"integr"}}}},
 		{"name":"good","inputSchema":{"type":"object"}}]}}`).Bytes())
 	out, err := program(t, "", "inspect", file).Output()
 	said := strings.Join(strings.Fields(string(out)), " ")

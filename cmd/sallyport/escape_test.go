@@ -266,7 +266,7 @@ func tryFolder(t *testing.T, f folderFile, state string) (outcome, why string) {
 func speaker(about, says string) []byte {
 	manifest := `{"name":"speaker","tools":[{"name":"say","description":` + string(jsonraw.AppendString(nil, about)) +
 		`,"inputSchema":{"type":"object"}}]}`
-	m := describing(`{"result":{"content":[{"type":"text","text":` + string(jsonraw.AppendString(nil, says)) + `}]}}`)
+	m := wasmtest.Answering(`{"result":{"content":[{"type":"text","text":` + string(jsonraw.AppendString(nil, says)) + `}]}}`)
 	m.Custom("sallyport.manifest", []byte(manifest))
 	return m.Bytes()
 }

@@ -438,15 +438,17 @@ var descriptions = map[string]struct {
 		m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.Unreachable))
 		return &m
 	}, "plugin/describe: trap: the guest trapped: unreachable", nil},
-	"huge": {func() *wasmtest.Module { return describing(`{"result":{"name":"` + strings.Repeat("x", 9<<20) + `"}}`) },
+	"huge": {func() *wasmtest.Module {
+		return wasmtest.Answering(`{"result":{"name":"` + strings.Repeat("x", 9<<20) + `"}}`)
+	},
 		"plugin/describe: limit: the answer is over the limit of 8388608 bytes", nil},
 	"nested": {func() *wasmtest.Module {
-		return describing(`{"result":{"x":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}}`)
+		return wasmtest.Answering(`{"result":{"x":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}}`)
 	}, "plugin/describe: guest: the guest's answer is not a JSON object: json: nesting deeper than 512 at offset 525", nil},
 	"many": {func() *wasmtest.Module {
-		return describing(`{"result":{"tools":[` + strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, 9_999) + `{}]}}`)
+		return wasmtest.Answering(`{"result":{"tools":[` + strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, 9_999) + `{}]}}`)
 	}, "manifest: tools: over 4096 entries", nil},
-	"error": {func() *wasmtest.Module { return describing(`{"error":{"code":1,"message":"\u001b[2Jno"}}`) },
+	"error": {func() *wasmtest.Module { return wasmtest.Answering(`{"error":{"code":1,"message":"\u001b[2Jno"}}`) },
 		`plugin/describe: guest error 1: \x1b[2Jno`, nil},
 	"names": {func() *wasmtest.Module {
 		var list []string
@@ -454,7 +456,7 @@ var descriptions = map[string]struct {
 			quoted, _ := json.Marshal(n)
 			list = append(list, `{"name":`+string(quoted)+`,"inputSchema":{"type":"object"}}`)
 		}
-		return describing(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
+		return wasmtest.Answering(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
 	}, `warning: tool "ok" is left out: it is there already`,
 		[]string{"names-___x", "names-misbehave-fine", "names-ok"}},
 	"schemas": {func() *wasmtest.Module {
@@ -469,7 +471,7 @@ var descriptions = map[string]struct {
 		} {
 			list = append(list, `{"name":"`+name+`","inputSchema":`+s+`}`)
 		}
-		return describing(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
+		return wasmtest.Answering(`{"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
 	}, "warning: tool", []string{"schemas-circle", "schemas-redos"}},
 }
 

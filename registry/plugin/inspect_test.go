@@ -26,14 +26,7 @@ var dialects = []Dialect{{Recognises: native.Recognises, Dialect: native.New()}}
 
 // guestFile returns a plugin with a constant answer, and a manifest section unless manifest is empty.
 func guestFile(manifest, answer string) []byte {
-	var m wasmtest.Module
-	write := m.Import("sallyport", "write", []byte{wasmtest.I32, wasmtest.I32, wasmtest.I32}, []byte{wasmtest.I32})
-	m.Memory(1, 1)
-	m.Export("mcp_handle", m.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil,
-		wasmtest.I32Const(1), wasmtest.I32Const(0), wasmtest.I32Const(int32(len(answer))), wasmtest.Call(write), wasmtest.Drop,
-		wasmtest.I32Const(0)))
-	m.ExportRaw("memory", 2, 0)
-	m.Data(0, []byte(answer))
+	m := wasmtest.Answering(answer)
 	if manifest != "" {
 		m.Custom(wasmbin.ManifestSection, []byte(manifest))
 	}
