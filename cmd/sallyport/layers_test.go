@@ -42,7 +42,7 @@ var homes = map[string][]string{
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/egress"},
 	"golang.org/x/text":                      {"internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
-	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/commit", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image"},
+	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},

@@ -12,7 +12,7 @@ import (
 )
 
 // A call that ends while its response begins releases its place exactly once, without other effects.
-func TestDo_EndsAsTheAnswerBegins(t *testing.T) {
+func TestDo_releasesPlaceOnceIfEndedAsResponseBegins(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("answer")) }))
 	defer server.Close()
 	c := NewClient(Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {

@@ -20,7 +20,7 @@ var rerouting = strings.Fields(`X-HTTP-Method-Override X-HTTP-Method X-Method-Ov
 	X-Real-IP X-Client-IP X-Cluster-Client-IP X-ProxyUser-IP X-Remote-Addr X-Remote-IP X-Originating-IP X-Custom-IP-Authorization True-Client-IP CF-Connecting-IP CF-Connecting-IPv6 CF-Pseudo-IPv4
 	Proxy X-Sendfile-Type X-Accel-Mapping Dtab-Local L5d-Dtab L5d-Dst-Override Disguised-Host WAS-Default-Hostname Fastly-Client-IP Fly-Client-IP Client-IP Real-IP X-Azure-ClientIP X-Azure-SocketIP X-NF-Client-Connection-IP X-RealIP X-RemoteAddr X-Envoy-External-Address Front-End-Https X-Wap-Profile`)
 
-func TestReroutes(t *testing.T) {
+func TestReroutes_anySpellingOfForwardingHeaders(t *testing.T) {
 	r := rand.New(rand.NewPCG(20261122, 1))
 	for _, name := range rerouting {
 		for _, spelling := range []string{name, strings.ToUpper(name), strings.ToLower(name), strings.ReplaceAll(name, "-", "_"), strings.ReplaceAll(name, "-", "."), strings.Replace(name, "-", "!", 1), mixedCase(r, name)} {

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-func TestClassify(t *testing.T) {
+func TestClassify_namesRangeOfAddress(t *testing.T) {
 	ranges := newTable()
 	for address, want := range map[string]Class{
 		"93.184.216.34": Public, "8.8.8.8": Public, "2606:4700::1111": Public,
@@ -36,7 +36,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParse_makesRequestCanonical(t *testing.T) {
 	r, err := Parse(json.RawMessage(`{"method":"post","url":"HTTP://Example.COM:80/a/../b","headers":{"x-a":["1","2"]},"body":"text"}`), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestRedirect(t *testing.T) {
+func TestRedirect_dropsBodyAndKeyAsBrowsersDo(t *testing.T) {
 	for _, tt := range []struct {
 		method, body string
 		status       int

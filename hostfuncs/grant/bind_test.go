@@ -24,7 +24,7 @@ func call(args map[string][]string) grant.Call {
 
 func one(name, value string) grant.Call { return call(map[string][]string{name: {value}}) }
 
-func TestSet_Bind_Net(t *testing.T) {
+func TestSet_Bind_fillsAddresses(t *testing.T) {
 	tests := []struct {
 		line, value, url string
 		want             bool
@@ -69,7 +69,7 @@ func TestSet_Bind_Net(t *testing.T) {
 	}
 }
 
-func TestSet_Bind_FS(t *testing.T) {
+func TestSet_Bind_fillsPaths(t *testing.T) {
 	places := grant.Places{Home: "/home/me"}
 	tests := []struct {
 		line, value, path string
@@ -108,7 +108,7 @@ func TestSet_Bind_FS(t *testing.T) {
 }
 
 // Values that fill no binding.
-func TestSet_Bind_ValuesThatFillNothing(t *testing.T) {
+func TestSet_Bind_rejectsSeparatorsAndEscapes(t *testing.T) {
 	for _, v := range []string{
 		"", ".", "..", "a/b", `a\b`, "a?b", "a#b", "me@b", "a:b", "a%2fb", "%2e%2e", "a\x00b", "a\nb", "a\x1bb", "a\u202eb",
 		"a\u2215b", "a\uff0fb", "a\u2044b", "\uff0e\uff0e", "a\uff03b", "a\xff",
@@ -127,7 +127,7 @@ func TestSet_Bind_ValuesThatFillNothing(t *testing.T) {
 	}
 }
 
-func TestSet_Bind_Lists(t *testing.T) {
+func TestSet_Bind_makesLineForEachElement(t *testing.T) {
 	s := mustSet(t, "fs: read /srv/{args.files.*:path}", "net: GET https://a.example/{args.x}/{args.files.*}").Bind(
 		call(map[string][]string{"files.*": {"a", "b/c"}, "x": {"1", "2"}}))
 	want := "fs: read /srv/a\nfs: read /srv/b/c\nnet: GET https://a.example/1/a\nnet: GET https://a.example/2/a\n"
@@ -143,7 +143,7 @@ func TestSet_Bind_Lists(t *testing.T) {
 	}
 }
 
-func TestSet_Bind_LeavesPlainSetsAlone(t *testing.T) {
+func TestSet_Bind_leavesPlainSetsAlone(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/", "fs: read /srv")
 	if s.Bind(one("x", "y")) != s {
 		t.Error("a set without bindings is copied")
@@ -156,7 +156,7 @@ func TestSet_Bind_LeavesPlainSetsAlone(t *testing.T) {
 	}
 }
 
-func TestSet_At(t *testing.T) {
+func TestSet_At_fillsPluginAndWorkspace(t *testing.T) {
 	s := mustSet(t, "fs: read {workspace}/src/**", "fs: write ~/data/{plugin}/**", "net: GET https://a.example/{plugin}?by={plugin}")
 	if d := s.Net("GET", mustURL(t, "https://a.example/%7Bplugin%7D?by=%7Bplugin%7D")); d.Allowed || !strings.Contains(s.String(), "{plugin}?by={plugin}") {
 		t.Errorf("not filled, it is %+v: %s", d, s)
@@ -210,7 +210,7 @@ func TestSet_Bind_inTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestSet_WithRoots(t *testing.T) {
+func TestSet_WithRoots_limitedByWithin(t *testing.T) {
 	s := mustSet(t, "fs: read {roots}/** {within: [~/work]}")
 	places := grant.Places{Home: "/home/me"}
 	if !s.NeedsRoots() || s.Files(places).Decide(grant.Read, "/home/me/work/a").Allowed {
@@ -232,7 +232,7 @@ func TestSet_WithRoots(t *testing.T) {
 	}
 }
 
-func TestSet_Redirect(t *testing.T) {
+func TestSet_Redirect_followsWithinSite(t *testing.T) {
 	origin := mustURL(t, "https://b.example/p")
 	tests := []struct {
 		line, to string
@@ -261,7 +261,7 @@ func TestSet_Redirect(t *testing.T) {
 	}
 }
 
-func TestSet_Fit(t *testing.T) {
+func TestSet_Fit_bindsLinesToEntries(t *testing.T) {
 	has := func(kind, name string, args ...string) grant.Shape {
 		return grant.Shape{Entry: grant.Entry{Kind: kind, Name: name}, Binds: func(path []string) error {
 			if slices.Contains(args, strings.Join(path, ".")) {
@@ -308,7 +308,7 @@ func TestSet_Fit(t *testing.T) {
 	}
 }
 
-func TestSet_Under(t *testing.T) {
+func TestSet_Under_ceilingLimitsSet(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "fs: read /srv/**", "net: GET https://b.example/ {body: 2KiB}").Under(
 		mustSet(t, "net: GET https://a.example/v1/**", "fs: read /srv/x/**", "net: GET https://b.example/ {body: 1KiB}", "deny: net: GET https://a.example/v1/no"))
 	for raw, want := range map[string]bool{"https://a.example/v1/x": true, "https://a.example/v2": false, "https://a.example/v1/no": false, "https://b.example/": true} {

@@ -16,7 +16,7 @@ func parsed(t *testing.T, line string) Grant {
 	return g
 }
 
-func TestFamilies_Canonical(t *testing.T) {
+func TestFamilies_formatCanonically(t *testing.T) {
 	for line, want := range map[string]string{
 		"elicitation":   "elicitation",
 		"elicitation: ": "elicitation",
@@ -39,7 +39,7 @@ func TestFamilies_Canonical(t *testing.T) {
 	}
 }
 
-func TestFamilies_Errors(t *testing.T) {
+func TestFamilies_explainErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"kv":                             `"kv" says nothing: write such as "kv: 16MiB"`,
 		"kv: much":                       "kv takes a size, such as 16MiB",
@@ -63,7 +63,7 @@ func TestFamilies_Errors(t *testing.T) {
 	}
 }
 
-func TestFamilies_Decide(t *testing.T) {
+func TestFamilies_decideWithLargestLimits(t *testing.T) {
 	s := NewSet(parsed(t, "sampling: {calls: 3, tokens: 10}"), parsed(t, "sampling: {calls: 1, tokens: 99}"),
 		parsed(t, "kv: 1KiB"), parsed(t, "kv: 2KiB"), parsed(t, "roots"), parsed(t, "elicitation: {url: https://a.example/x/**}"))
 	if d := s.Sampling(); !d.Allowed || d.Calls != 3 || d.Tokens != 99 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestSet_Folder(t *testing.T) {
+func TestFiles_Folder_allowsWayToPattern(t *testing.T) {
 	for _, tt := range []struct {
 		lines []string
 		top   string // a ceiling; empty is none
@@ -46,7 +46,7 @@ func TestSet_Folder(t *testing.T) {
 }
 
 // A value of the call can be the name of a folder wherever a value is allowed.
-func TestSet_Folder_bound(t *testing.T) {
+func TestFiles_Folder_bound(t *testing.T) {
 	for _, tt := range []struct {
 		line, value, path string
 		want              bool

@@ -9,7 +9,7 @@ import (
 
 func home() grant.Places { return grant.Places{Home: "/home/me"} }
 
-func TestSet_FS(t *testing.T) {
+func TestFiles_Decide_matchesPatterns(t *testing.T) {
 	const r, w = grant.Read, grant.Write
 	tests := []struct {
 		line string
@@ -81,7 +81,7 @@ func TestSet_FS(t *testing.T) {
 	}
 }
 
-func TestSet_FS_Deny(t *testing.T) {
+func TestFiles_Decide_denyComesFirst(t *testing.T) {
 	s := mustSet(t, "fs: write ~/w/**", "deny: fs: write ~/w/keep/**", "deny: fs: read ~/w/Hidden/**")
 	tests := []struct {
 		op   grant.Op
@@ -106,14 +106,14 @@ func TestSet_FS_Deny(t *testing.T) {
 	}
 }
 
-func TestSet_FS_DenyReachesCredentialsAndSpared(t *testing.T) {
+func TestFiles_Decide_denyCoversUnmatchedNames(t *testing.T) {
 	s := mustSet(t, "fs: write ~/w/.vscode/**", "deny: fs: write ~/**")
 	if s.Files(home()).Decide(grant.Write, "/home/me/w/.vscode/x").Allowed {
 		t.Error("a denial with a wildcard does not cover .vscode")
 	}
 }
 
-func TestSet_FS_Fold(t *testing.T) {
+func TestFiles_Decide_foldsCase(t *testing.T) {
 	s := mustSet(t, "fs: read ~/Work/**")
 	p := grant.Places{Home: "/Users/Me", Fold: true}
 	if !s.Files(p).Decide(grant.Read, "/users/me/work/x").Allowed {
@@ -121,7 +121,7 @@ func TestSet_FS_Fold(t *testing.T) {
 	}
 }
 
-func TestSet_FS_NoHome(t *testing.T) {
+func TestFiles_Decide_withoutHome(t *testing.T) {
 	s := mustSet(t, "fs: read ~/**")
 	if s.Files(grant.Places{}).Decide(grant.Read, "/etc").Allowed || len(s.Files(grant.Places{}).Prefixes()) != 0 {
 		t.Error("~ means something without a home")
@@ -134,7 +134,7 @@ func TestSet_FS_NoHome(t *testing.T) {
 	}
 }
 
-func TestSet_FS_Suggest(t *testing.T) {
+func TestFiles_Decide_suggestsNarrowestLine(t *testing.T) {
 	tests := []struct {
 		op         grant.Op
 		path, want string
@@ -156,7 +156,7 @@ func TestSet_FS_Suggest(t *testing.T) {
 	}
 }
 
-func TestSet_Prefixes(t *testing.T) {
+func TestFiles_Prefixes_literalParts(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/**", "fs: write /a/*/b", "deny: fs: read /x/**", "fs: read /**", "fs: read C:/x/*", "fs: read c:/**", "fs: read /f")
 	want := []string{"/home/me/work", "/a", "/", "C:/x", "c:/", "/f"}
 	if got := s.Files(home()).Prefixes(); !slices.Equal(got, want) {
@@ -164,7 +164,7 @@ func TestSet_Prefixes(t *testing.T) {
 	}
 }
 
-func TestSet_Above(t *testing.T) {
+func TestFiles_Above_findsFoldersThatLead(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/*/x/**/y", "deny: fs: read /z/**")
 	for path, want := range map[string]bool{
 		"/": true, "/home": true, "/home/me": true, "/home/you": false, "/home/me/work": true, "/home/me/work/a": true,
@@ -203,7 +203,7 @@ func FuzzSuggestFS(f *testing.F) {
 	})
 }
 
-func TestSet_Visible(t *testing.T) {
+func TestFiles_Visible_showsGrantedAndWay(t *testing.T) {
 	s := mustSet(t, "fs: read ~/work/**", "deny: fs: read ~/work/no/**")
 	for path, want := range map[string]bool{"/home/me/work": true, "/home/me/work/a": true, "/home/me/work/no": false, "/home/me": false} {
 		if got := s.Files(home()).Visible(path, false); got != want {
@@ -233,7 +233,7 @@ func BenchmarkSet_Visible(b *testing.B) {
 
 // Aliases of the system and of the operator's account are names of the same places, for allowing and denying lines.
 // Other links are ignored.
-func TestSet_FS_SecondNames(t *testing.T) {
+func TestFiles_Decide_resolvesAliases(t *testing.T) {
 	p := grant.Places{Home: "/home/me", Links: []grant.Link{{From: "/home/me", To: "/data/me"}, {From: "/tmp", To: "/private/tmp"}}}
 	s := mustSet(t, "fs: read ~/work/**", "fs: read /tmp/x/**", "fs: read /home/me/notes/*", "deny: fs: read /tmp/x/no", "deny: fs: read /private/tmp/x/never")
 	for name, want := range map[string]bool{

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestSet_Includes(t *testing.T) {
+func TestSet_Includes_narrowerLines(t *testing.T) {
 	for _, tt := range []struct {
 		set, line string
 		want      bool

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestParseLine_Canonical(t *testing.T) {
+func TestParseLine_formatsCanonically(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{"net: GET https://api.example.com/**", ""},
 		{"net:get,POST,GET HTTPS://API.Example.com:443/a/%7Eb/%2a/*/x*y?", "net: GET,POST https://api.example.com/a/~b/%2A/*/x*y?"},
@@ -64,7 +64,7 @@ func TestParseLine_Canonical(t *testing.T) {
 	}
 }
 
-func TestParseLine_Errors(t *testing.T) {
+func TestParseLine_explainsErrors(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{"", "empty grant: write one of " + grant.Words()},
 		{"nett: GET https://a/", `unknown grant "nett": write one of ` + grant.Words()},
@@ -197,7 +197,7 @@ func FuzzParseLine(f *testing.F) {
 }
 
 // Open describes the parts of a request that a line does not restrict.
-func TestGrant_Open(t *testing.T) {
+func TestGrant_Open_namesUnrestrictedParts(t *testing.T) {
 	for line, want := range map[string]string{
 		"net: GET https://a.example/x?":                "any headers and any body",
 		"net: POST https://a.example/x {body: 1KiB}":   "any headers and any body of at most 1KiB",

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestSet_List(t *testing.T) {
+func TestFiles_List_allowedAboveGrantedPaths(t *testing.T) {
 	const hint = "fs: read ~/work/*"
 	for _, tt := range []struct {
 		lines   []string

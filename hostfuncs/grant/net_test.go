@@ -34,7 +34,7 @@ func mustURL(t testing.TB, raw string) *url.URL {
 	return u
 }
 
-func TestSet_Net(t *testing.T) {
+func TestSet_Net_matchesPatterns(t *testing.T) {
 	tests := []struct {
 		line, method, url string
 		want              bool
@@ -101,7 +101,7 @@ func TestSet_Net(t *testing.T) {
 	}
 }
 
-func TestSet_Net_Decision(t *testing.T) {
+func TestSet_Net_reportsDecidingLine(t *testing.T) {
 	s := mustSet(t,
 		"net: GET https://**/** {body: 1KiB}",
 		"net: GET https://a.example/** {body: 2KiB}",
@@ -128,7 +128,7 @@ func TestSet_Net_Decision(t *testing.T) {
 
 // A deny line also covers addresses in which a server may fold two slashes, or an encoded one, into one. An allowing
 // line covers only its literal form.
-func TestSet_Net_DenyFolds(t *testing.T) {
+func TestSet_Net_denyFoldsSlashes(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/v1/admin/**", "deny: net: GET https://a.example/one", "deny: net: GET https://a.example/x/*/z",
 		"deny: net: GET https://a.example/a//b")
 	for path, want := range map[string]bool{
@@ -148,7 +148,7 @@ func TestSet_Net_DenyFolds(t *testing.T) {
 	}
 }
 
-func TestSet_Net_SuggestIsNarrow(t *testing.T) {
+func TestSet_Net_suggestsNarrowestLine(t *testing.T) {
 	tests := []struct{ url, want string }{
 		{"https://api.example.com/v1/x", "net: GET https://api.example.com/v1/x?"},
 		{"https://api.example.com/*/%2f?q=*&r=a%20b&r", "net: GET https://api.example.com/%2A/%2F?q=%2A&r=a+b&r="},
@@ -194,7 +194,7 @@ func FuzzSuggest(f *testing.F) {
 
 // A line allows its host to be in a private network if it says private and contains the host literally, below ceilings
 // that do the same.
-func TestSet_Net_Private(t *testing.T) {
+func TestSet_Net_privateNeedsLiteralHost(t *testing.T) {
 	const wiki = "net: GET https://wiki.example/**"
 	for _, tt := range []struct {
 		lines, ceiling []string

@@ -15,7 +15,7 @@ func mapping(line int, key string, nodes ...grant.Node) grant.Node {
 	return grant.Node{Line: line, Key: key, Kind: grant.Map, Nodes: nodes}
 }
 
-func TestParse(t *testing.T) {
+func TestParse_readsAllForms(t *testing.T) {
 	s, err := grant.Parse([]grant.Node{
 		mapping(3, "", scalar(3, "net", "GET https://a.example/**"), scalar(4, "body", "1MiB")),
 		mapping(5, "", mapping(5, "config", scalar(5, "lang", "en"), scalar(6, "n", "8"))),
@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_Errors(t *testing.T) {
+func TestParse_explainsErrors(t *testing.T) {
 	tests := []struct {
 		node grant.Node
 		want string
@@ -71,7 +71,7 @@ func TestParse_Errors(t *testing.T) {
 	}
 }
 
-func TestParse_TooMany(t *testing.T) {
+func TestParse_limitsLines(t *testing.T) {
 	nodes := make([]grant.Node, 1001)
 	for i := range nodes {
 		nodes[i] = scalar(i+1, "", "fs: read /a")
@@ -81,7 +81,7 @@ func TestParse_TooMany(t *testing.T) {
 	}
 }
 
-func TestParseSize(t *testing.T) {
+func TestParseSize_needsUnit(t *testing.T) {
 	for text, want := range map[string]int64{"1B": 1, "512B": 512, "64KiB": 65536, "2MiB": 2 << 20, "1GiB": 1 << 30} {
 		if n, err := grant.ParseSize(text); err != nil || n != want {
 			t.Errorf("%s: %d, %v", text, n, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestSecret_Lines(t *testing.T) {
+func TestSecret_formatsCanonically(t *testing.T) {
 	for line, want := range map[string]string{
 		`secret: T {to: https://a.example, as: "Authorization: Bearer {secret}"}`:                  `secret: T {as: "Authorization: Bearer {secret}", to: ["GET https://a.example/"]}`,
 		`secret: T {to: ["POST,GET https://a.example/**", "https://b.example/"], from: env OTHER}`: `secret: T {from: "env OTHER", to: ["GET,POST https://a.example/**", "GET https://b.example/"]}`,
@@ -25,7 +25,7 @@ func TestSecret_Lines(t *testing.T) {
 	}
 }
 
-func TestSecret_Errors(t *testing.T) {
+func TestSecret_explainsErrors(t *testing.T) {
 	const as = `as says where the value goes: write such as as: "Authorization: Bearer {secret}" or as: "?key={secret}"`
 	for line, want := range map[string]string{
 		`secret: T`:                                        "a secret goes somewhere: write to: https://api.example.com/**",
@@ -57,7 +57,7 @@ func names(s []grant.Secret) string {
 	return strings.Join(out, " ")
 }
 
-func TestSet_SecretsFor(t *testing.T) {
+func TestSet_SecretsFor_onlyCoveredAddresses(t *testing.T) {
 	s := mustSet(t, `secret: A {to: https://a.example/v1/**}`, `secret: B {to: ["POST https://a.example/v1/x", "https://b.example/"]}`, "secret: C {reveal: true}")
 	for _, tt := range []struct{ method, url, want string }{
 		{"GET", "https://a.example/v1/x", "A"}, {"POST", "https://a.example/v1/x", "B"}, {"GET", "https://b.example/", "B"},
@@ -80,7 +80,7 @@ func TestSet_SecretsFor(t *testing.T) {
 	}
 }
 
-func TestConfigSecrets(t *testing.T) {
+func TestConfigSecrets_needSecretLine(t *testing.T) {
 	s, err := grant.Parse([]grant.Node{
 		mapping(1, "", mapping(1, "config", scalar(1, "lang", "en"), mapping(1, "key", scalar(1, "secret", "T")))),
 		mapping(2, "", scalar(2, "secret", "T"), scalar(2, "to", "https://a.example/")),

@@ -30,7 +30,7 @@ func unseen() []string {
 }
 
 // A denied path stays denied with each of these characters at each position.
-func TestSet_Net_DenyUnseenInPath(t *testing.T) {
+func TestSet_Net_denyIgnoresUnseenInPath(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/one")
 	tried := 0
 	for i, c := range unseen() {
@@ -52,7 +52,7 @@ func TestSet_Net_DenyUnseenInPath(t *testing.T) {
 
 // A denied parameter stays denied with each of these characters at each position of its name, before and after a
 // different parameter.
-func TestSet_Net_DenyUnseenInQuery(t *testing.T) {
+func TestSet_Net_denyIgnoresUnseenInQuery(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/x?id", "deny: net: GET https://a.example/y?do=drop")
 	for i, c := range unseen() {
 		for _, query := range []string{"?id", "?do"} {
@@ -99,7 +99,7 @@ func lookAlikes(c byte) []string {
 	return all
 }
 
-func TestSet_Net_DenyLookAlikes(t *testing.T) {
+func TestSet_Net_denyCoversLookAlikes(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/admins/**", "deny: net: GET https://a.example/x?admins", "deny: net: GET https://a.example/y?do=admins")
 	const word = "admins"
 	tried := 0
@@ -120,7 +120,7 @@ func TestSet_Net_DenyLookAlikes(t *testing.T) {
 }
 
 // endings are suffixes that servers remove from a path, and beginnings are prefixes that they ignore.
-func TestSet_Net_DenyServers(t *testing.T) {
+func TestSet_Net_denyCoversServerSpellings(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/administrator/**", "deny: net: GET https://a.example/open/web.config", "deny: net: GET https://a.example/run/index.php")
 	for _, end := range []string{
 		"::$DATA", ":$DATA", "::$data", ":$I30:$INDEX_ALLOCATION", "::$INDEX_ALLOCATION", "::%24DATA", "%3A%3A$DATA", "%253a%253a$DATA", "::$DATA.", "::$DATA%20", "%20::$DATA", ".::$DATA",
@@ -147,7 +147,7 @@ func TestSet_Net_DenyServers(t *testing.T) {
 }
 
 // Names that a server reads as the denied one: a list, a part of it, a different separator between its words.
-func TestSet_Net_DenyNames(t *testing.T) {
+func TestSet_Net_denyCoversParameterSpellings(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/x?user_id", "deny: net: GET https://a.example/y?filter[id]", "deny: net: GET https://a.example/z?do=drop")
 	for _, query := range []string{
 		"/x?user_id=1", "/x?user.id=1", "/x?user%20id=1", "/x?user+id=1", "/x?user[id=1", "/x?user[id]=1", "/x?user-id=1", "/x?userId=1", "/x?user_id[]=1", "/x?user_id[0][a]=1", "/x?user_id.x=1", "/x?user_id(a)=1",
@@ -171,7 +171,7 @@ func TestSet_Net_DenyNames(t *testing.T) {
 }
 
 // Honest requests near a denied address: titles in many scripts, versions, matrix and template characters.
-func TestSet_Net_DenyHonest(t *testing.T) {
+func TestSet_Net_denyLeavesHonestRequests(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/wiki/special/**", "deny: net: GET https://a.example/wiki/talk:main", "deny: net: GET https://a.example/repos/o/next", "deny: net: GET https://a.example/wiki/delete?id")
 	for _, path := range []string{
 		"/wiki/%D0%9D%D0%BE%D0%B2%D0%BE%D1%81%D1%82%D0%B8", "/wiki/%D9%85%DB%8C%E2%80%8C%D8%AE%D9%88%D8%A7%D9%87%D9%85", "/wiki/%E6%97%A5%E6%9C%AC%E8%AA%9E", "/wiki/%E3%82%AC%E3%83%A9%E3%82%B9", "/wiki/%ED%95%9C%EA%B5%AD%EC%96%B4",
@@ -189,7 +189,7 @@ func TestSet_Net_DenyHonest(t *testing.T) {
 }
 
 // The denial states the reading that it is based on.
-func TestSet_Net_DenyMisread(t *testing.T) {
+func TestSet_Net_denyStatesReading(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/x?id")
 	const out, other = ", some of which leave ", " out or take it for another character"
 	for path, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestGrant_Spans(t *testing.T) {
+func TestGrant_Spans_coversAllEffects(t *testing.T) {
 	places := grant.Places{Home: "/home/me"}
 	for _, tt := range []struct {
 		line, other string

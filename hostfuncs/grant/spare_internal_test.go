@@ -7,7 +7,7 @@ import (
 
 // Each entry of the list has a reason, and is denied under a wildcard, in any case, with the paths below it, unless
 // the line contains it literally. Keys are denied for reading too.
-func TestSpares(t *testing.T) {
+func TestSpares_needLiteralNames(t *testing.T) {
 	p := Places{Home: "/home/me"}
 	set := func(text string) *Set {
 		g, err := ParseLine(text)
@@ -66,7 +66,7 @@ func testSpare(t *testing.T, p Places, group spareGroup, name string, set func(s
 
 // The data of a repository may be written. All other paths must be literal, and so must those that would make a folder
 // a repository.
-func TestSpares_Repository(t *testing.T) {
+func TestSpares_coverRepositories(t *testing.T) {
 	bare := Places{Home: "/home/me", Repository: func(folder string) bool { return folder == "/w/bare.git" }}
 	g, err := ParseLine("fs: write /w/**")
 	if err != nil {
@@ -116,7 +116,7 @@ func mustParse(t *testing.T, text string) Grant {
 }
 
 // A name has one folded spelling, for every spelling that a case-insensitive file system accepts.
-func TestFoldName(t *testing.T) {
+func TestFoldName_oneSpelling(t *testing.T) {
 	for name, want := range map[string]string{
 		".SSH": ".ssh", ".\u017f\u017fh": ".ssh", ".\u212aube": ".kube", ".g\u200cit": ".git", "\ufeff.git": ".git", "a b": "a b", "\u03c2\u03a3\u03c3": "\u03c3\u03c3\u03c3", "": "",
 	} {

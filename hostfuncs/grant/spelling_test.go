@@ -23,7 +23,7 @@ func canonicalURL(text string) (*url.URL, bool) {
 
 // Each of these is /open/admin/x to some server: Tomcat and Jetty strip parameters, IIS accepts backslashes and %u,
 // Windows removes trailing dots and blanks, C ends a text at NUL, and proxies decode twice.
-func TestSet_Net_DenyReadings(t *testing.T) {
+func TestSet_Net_denyCoversServerReadings(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/Exact.txt",
 		"deny: net: GET https://a.example/v2/*/keys", "deny: net: GET https://a.example/odd;v=1/x", "deny: net: GET https://a.example/dir/")
 	for _, path := range []string{
@@ -133,7 +133,7 @@ func letter(r *rand.Rand, p string, change func(byte) string) string {
 }
 
 // Random spellings of a denied address are denied or invalid. None of them gets a secret for a sibling path.
-func TestSet_Net_DenySpellings(t *testing.T) {
+func TestSet_Net_denyCoversRandomSpellings(t *testing.T) {
 	const seed, tries = 20261126, 40_000
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/open/admin/**", "deny: net: GET https://a.example/one/exact")
@@ -159,7 +159,7 @@ func TestSet_Net_DenySpellings(t *testing.T) {
 }
 
 // A secret is sent below its address only, not to one that a server may treat as a different one.
-func TestSecret_Spellings(t *testing.T) {
+func TestSecret_onlyBelowItsAddress(t *testing.T) {
 	g, err := grant.ParseLine(`secret: S {to: ["https://a.example/v1/**", "https://a.example/x/*/pub", "https://a.example/odd;v=1//y"], as: "X: {secret}"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestSecret_Spellings(t *testing.T) {
 }
 
 // A line that denies parameters denies every request with one of them, with any other parameters and in any spelling.
-func TestSet_Net_DenyQuery(t *testing.T) {
+func TestSet_Net_denyCoversParameters(t *testing.T) {
 	s := mustSet(t, "net: GET https://a.example/**", "deny: net: GET https://a.example/del?id", "deny: net: GET https://a.example/act?do=drop&mode=raw*", "deny: net: GET https://a.example/none?")
 	for query, want := range map[string]bool{
 		"/del?id=1": false, "/del?id": false, "/del?id=1&x=1": false, "/del?x=1&id=1": false, "/del?ID=1": false, "/del?%69d=1": false, "/del?%2569d=1": false, "/del?x=1%26id=1": false,

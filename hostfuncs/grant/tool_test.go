@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 )
 
-func TestTools_Lines(t *testing.T) {
+func TestTools_formatCanonically(t *testing.T) {
 	for line, want := range map[string]string{
 		"tools: time-now":                                "tools: [time-now]",
 		"tools: [a-b, c-d]":                              "tools: [a-b, c-d]",
@@ -34,7 +34,7 @@ func TestTools_Lines(t *testing.T) {
 	}
 }
 
-func TestSet_Tool(t *testing.T) {
+func TestSet_Tool_comparesArguments(t *testing.T) {
 	s := mustSet(t, `tools: [time-now, {forge-get: {owner: "{args.owner}", kind: issue}}]`, "tools: free-all {any: true}", "deny: tools: free-none",
 		"tools: {free-some: {path: a}} {any: true}", "tools: free-but {any: true}", "deny: tools: {free-but: {path: a}}")
 	bound := s.Bind(call(map[string][]string{"owner": {"me"}}))

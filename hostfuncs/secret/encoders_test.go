@@ -104,7 +104,7 @@ func encode(t *testing.T, values []string) (all []encoded) {
 }
 
 // Values are redacted completely in the encodings of five languages, in one piece and cut anywhere.
-func TestRedactor_Encoders(t *testing.T) {
+func TestRedactor_findsEncodingsOfLanguages(t *testing.T) {
 	const seed = 20261122
 	r := rand.New(rand.NewPCG(seed, 1))
 	values := append(made(r, 150), token, strings.Repeat("a", 12), "%41%42%43%44%45", `\u0041\u0042\u0043`, "a+b c+d e+f g+h", "------BEGIN/PRIVATE+KEY")
@@ -150,7 +150,7 @@ func redacted(e encoded, got, want string) bool {
 }
 
 // Overlapping secrets are redacted completely, wherever the text is cut.
-func TestRedactor_Overlaps(t *testing.T) {
+func TestRedactor_redactsOverlaps(t *testing.T) {
 	const a, b, c = "abcdefghijklmno", "lmnopqrstuvwx", "wxyz0123456789"
 	r := secret.NewRedactor(secret.Value{Name: "A", Text: a}, secret.Value{Name: "B", Text: b}, secret.Value{Name: "C", Text: c}, secret.Value{Name: "D", Text: "ddddddddddddd"})
 	for text, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 )
 
 // A value set by name is found by name: in the keyring or, if there is none, in an owner-only file.
-func TestKept(t *testing.T) {
+func TestKept_findsValueByName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	kept := secret.Kept{Dir: dir}
 	want := func(what, value string) {

@@ -23,7 +23,7 @@ const token = `s3cr&t "töken"/+=?-42`
 
 func redactor() *secret.Redactor { return secret.NewRedactor(secret.Value{Name: "TOKEN", Text: token}) }
 
-func TestRedactor_EveryEncoding(t *testing.T) {
+func TestRedactor_findsEveryEncoding(t *testing.T) {
 	asJSON, _ := json.Marshal(token)
 	for name, text := range map[string]string{
 		"raw": token, "json": string(asJSON[1 : len(asJSON)-1]), "json, plain": strings.ReplaceAll(token, `"`, `\"`),
@@ -56,7 +56,7 @@ func lower(s string) string {
 }
 
 // In base64 a value has three possible alignments. The remaining letters reveal only bits of the adjacent bytes.
-func TestRedactor_Base64(t *testing.T) {
+func TestRedactor_findsBase64Alignments(t *testing.T) {
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
 		for before := range 7 {
 			for after := range 4 {
@@ -71,7 +71,7 @@ func TestRedactor_Base64(t *testing.T) {
 	}
 }
 
-func TestRedactor_LeavesTheRestAlone(t *testing.T) {
+func TestRedactor_leavesOtherText(t *testing.T) {
 	for _, text := range []string{"", "nothing", token[:11], strings.ToUpper(token)} {
 		in := []byte(text)
 		if got := redactor().Text(in); string(got) != text || len(text) > 0 && &got[0] != &in[0] {
@@ -87,7 +87,7 @@ func TestRedactor_LeavesTheRestAlone(t *testing.T) {
 	}
 }
 
-func TestRedactor_Several(t *testing.T) {
+func TestRedactor_prefersLongestValue(t *testing.T) {
 	r := secret.NewRedactor(secret.Value{Name: "A", Text: "aaaaaaaaaaaaaaa"}, secret.Value{Name: "AB", Text: "aaaaaaaaaaaaaaabbb"}, secret.Value{Name: "C", Text: "cccccccccccccc"})
 	got := r.String("aaaaaaaaaaaaaaabbb,aaaaaaaaaaaaaaa,cccccccccccccccccccccccccccc!")
 	if got != "[secret:AB],[secret:A],[secret:C]!" {
@@ -95,7 +95,7 @@ func TestRedactor_Several(t *testing.T) {
 	}
 }
 
-func TestRedactor_ReaderFindsWhatComesInPieces(t *testing.T) {
+func TestRedactor_readerFindsPieces(t *testing.T) {
 	text := strings.Repeat("x", 5000) + token + "yy" + token[:7] + token + base64.StdEncoding.EncodeToString([]byte("k"+token)) + token[:9]
 	want := redactor().String(text)
 	for name, from := range map[string]io.Reader{
@@ -110,7 +110,7 @@ func TestRedactor_ReaderFindsWhatComesInPieces(t *testing.T) {
 }
 
 // Bytes that cannot be part of a value are returned at once: an event must not wait for the next.
-func TestRedactor_ReaderHoldsNothingElseBack(t *testing.T) {
+func TestRedactor_readerHoldsBackOnlyCandidates(t *testing.T) {
 	in, out := io.Pipe()
 	r := redactor().Reader(in)
 	go out.Write([]byte("data: event\n\n"))
@@ -125,7 +125,7 @@ func TestRedactor_ReaderHoldsNothingElseBack(t *testing.T) {
 	}
 }
 
-func TestRedactor_ReaderKeepsErrors(t *testing.T) {
+func TestRedactor_readerKeepsErrors(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := io.ReadAll(redactor().Reader(io.NopCloser(io.MultiReader(strings.NewReader("a"+token[:9]), iotest.ErrReader(broken)))))
 	if !errors.Is(err, broken) || string(got) != "a"+token[:9] {
@@ -168,7 +168,7 @@ func (s *steps) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestSource(t *testing.T) {
+func TestSource_readsEnvironmentFilesAndKeyring(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("SALLYPORT_TEST_SECRET", "from the environment")
 	if err := os.WriteFile(filepath.Join(home, "key"), []byte("from a file\r\n"), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A value is cached and then read again, and old values are still redacted.
-func TestVault_Value(t *testing.T) {
+func TestVault_cachesAndRereadsValues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestVault_Value(t *testing.T) {
 	}
 }
 
-func TestVault_Missing(t *testing.T) {
+func TestVault_reportsMissingValue(t *testing.T) {
 	v := NewVault("", NewVaultKey(), "p", Kept{})
 	var ask *runtime.AskError
 	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")}, "")
@@ -59,7 +59,7 @@ func TestVault_Missing(t *testing.T) {
 }
 
 // A placeholder is stable for one plugin of one host, and unique.
-func TestVault_Placeholder(t *testing.T) {
+func TestVault_placeholderIsStable(t *testing.T) {
 	key := NewVaultKey()
 	p := NewVault("", key, "p", Kept{}).Placeholder("TOKEN")
 	if again := NewVault("", key, "p", Kept{}).Placeholder("TOKEN"); again != p || !strings.HasPrefix(p, "sallyport-") {

@@ -29,7 +29,7 @@ func newTree(t testing.TB, dir string) *jail.Tree {
 // absurd are values that a guest may pass as a pointer, a length, a descriptor or a flag.
 var absurd = []uint64{0, 1, 3, 4, 0xfff8, 1<<16 - 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 8, 1<<32 - 1, 1 << 63, 1<<64 - 1}
 
-func TestAbsurdParameters(t *testing.T) {
+func TestHostFuncs_surviveAbsurdParameters(t *testing.T) {
 	c := newCaller(t, wasi.Options{Args: []string{"a"}, Env: []string{"B=c"}, Tree: newTree(t, t.TempDir())})
 	ctx, cancel := context.WithTimeout(c.ctx, time.Hour)
 	defer cancel()
@@ -57,7 +57,7 @@ func TestAbsurdParameters(t *testing.T) {
 	}
 }
 
-func TestBadPointers(t *testing.T) {
+func TestHostFuncs_rejectBadPointers(t *testing.T) {
 	c := newCaller(t, wasi.Options{Args: []string{"a"}, Env: []string{"B=c"}, Tree: newTree(t, t.TempDir())})
 	fd := c.mustOpen("w/f", create, rightsRead|rightsWrite, 0)
 	const bad = 1<<32 - 4
@@ -96,7 +96,7 @@ func TestBadPointers(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestHostFuncs_boundCountsAndLengths(t *testing.T) {
 	c := newCaller(t, wasi.Options{Tree: newTree(t, t.TempDir())})
 	c.want(wasi.EINVAL, "fd_write", 1, iovs, 1025, out)
 	c.want(wasi.EINVAL, "poll_oneoff", 0, 0, 0, out)
@@ -130,7 +130,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestTransferIsBounded(t *testing.T) {
+func TestHostFuncs_boundTransfers(t *testing.T) {
 	var sum counter
 	c := newCaller(t, wasi.Options{Stdout: &sum})
 	c.mem = make(memory, 1<<20)

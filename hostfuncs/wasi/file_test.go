@@ -19,7 +19,7 @@ func newFiles(t *testing.T) (*caller, string) {
 	return newCaller(t, wasi.Options{Tree: newTree(t, dir)}), dir
 }
 
-func TestPreopen(t *testing.T) {
+func TestPreopen_isRoot(t *testing.T) {
 	c := newCaller(t, wasi.Options{})
 	c.must("fd_prestat_get", 3, out)
 	if kind, size := c.mem[out], c.u32(out+4); kind != 0 || size != 1 {
@@ -207,7 +207,7 @@ func TestFile_times(t *testing.T) {
 	c.want(wasi.EINVAL, "fd_filestat_set_times", 1, 0, 0, 0)
 }
 
-func TestPaths(t *testing.T) {
+func TestPaths_resolveInTree(t *testing.T) {
 	c, dir := newFiles(t)
 	want := func(e wasi.Errno, name, path string) {
 		t.Helper()
@@ -296,7 +296,7 @@ func (c *caller) list(fd, cookie uint64, size uint64) (names []string, cookies [
 	}
 }
 
-func TestReaddir(t *testing.T) {
+func TestReaddir_continuesAtCookie(t *testing.T) {
 	c, dir := newFiles(t)
 	const count = 3000
 	want := []string{".", ".."}
@@ -357,7 +357,7 @@ func TestRenamedFolder_staysOpen(t *testing.T) {
 	}
 }
 
-func TestClosedPreopen(t *testing.T) {
+func TestPreopen_closedIsBadDescriptor(t *testing.T) {
 	c, _ := newFiles(t)
 	c.must("fd_renumber", 3, 2)
 	c.must("fd_prestat_get", 2, out)
@@ -367,7 +367,7 @@ func TestClosedPreopen(t *testing.T) {
 	}
 }
 
-func TestArgsAndEnv(t *testing.T) {
+func TestArgsAndEnv_copiedToMemory(t *testing.T) {
 	c := newCaller(t, wasi.Options{Args: []string{"prog", "a b", "bad\x00"}, Env: []string{"K=v"}})
 	c.must("args_sizes_get", out, out+4)
 	if n, size := c.u32(out), c.u32(out+4); n != 2 || size != 9 {
@@ -384,7 +384,7 @@ func TestArgsAndEnv(t *testing.T) {
 	}
 }
 
-func TestClock(t *testing.T) {
+func TestClock_readsOptions(t *testing.T) {
 	fixed := time.Unix(12, 345_678_901)
 	c := newCaller(t, wasi.Options{Now: func() time.Time { return fixed }, Monotonic: func() int64 { return 7_654_321 }})
 	for id, want := range []uint64{12_345_600_000, 7_600_000} {
@@ -412,7 +412,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-func TestRandom(t *testing.T) {
+func TestRandom_fillsMemory(t *testing.T) {
 	c := newCaller(t, wasi.Options{Random: strings.NewReader("0123456789")})
 	c.must("random_get", buf, 8)
 	if got := string(c.mem[buf : buf+8]); got != "01234567" {
@@ -426,7 +426,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func TestUnsupported(t *testing.T) {
+func TestHostFuncs_unsupportedReturnErrors(t *testing.T) {
 	c := newCaller(t, wasi.Options{})
 	c.want(wasi.ENOSYS, "proc_raise", 0)
 	c.want(wasi.ESUCCESS, "sched_yield")
@@ -439,7 +439,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-func TestErrno(t *testing.T) {
+func TestErrno_describesItself(t *testing.T) {
 	if wasi.ENOENT.Error() != "no such file or folder" || wasi.Errno(999).Error() != "errno 999" {
 		t.Errorf("%v, %v", wasi.ENOENT, wasi.Errno(999))
 	}

@@ -23,8 +23,8 @@ var inapplicable = map[string][]struct{ test, reason string }{
 	},
 }
 
-// TestGoroot runs Go's own tests of its file packages and clocks on this WASI.
-func TestGoroot(t *testing.T) {
+// TestGoroot_passesGoTests runs Go's own tests of its file packages and clocks on this WASI.
+func TestGoroot_passesGoTests(t *testing.T) {
 	root := goroot(t)
 	for _, pkg := range []string{"os", "io/fs", "path/filepath", "time"} {
 		t.Run(pkg, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPipe(t *testing.T) {
+func TestPipe_transfersUntilClosed(t *testing.T) {
 	p := NewPipe(1000)
 	want := bytes.Repeat([]byte("0123456789"), 5000)
 	done := make(chan error)
@@ -32,7 +32,7 @@ func TestPipe(t *testing.T) {
 }
 
 // Waiting readers and writers are notified of each change, and can be cancelled.
-func TestPipe_Waits(t *testing.T) {
+func TestPipe_notifiesAndCancels(t *testing.T) {
 	p := NewPipe(0)
 	n, wait, err := p.TryRead(make([]byte, 1))
 	if n != 0 || wait == nil || err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-func TestStdin(t *testing.T) {
+func TestStdin_readsPipesAndReaders(t *testing.T) {
 	for name, in := range map[string]io.Reader{
 		"buffer":   strings.NewReader("hello"),
 		"reader":   struct{ io.Reader }{strings.NewReader("hello")},
@@ -75,7 +75,7 @@ type failing struct{}
 func (failing) Read([]byte) (int, error)  { return 0, errors.New("broken") }
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestStdout(t *testing.T) {
+func TestStdout_writesAndBlocksWhenFull(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	c := newCaller(t, wasi.Options{Stdout: &stdout, Stderr: &stderr})
 	if e := c.write(1, "one"); e != wasi.ESUCCESS || c.u32(out) != 3 {
@@ -114,7 +114,7 @@ func TestStdout_closed(t *testing.T) {
 	}
 }
 
-func TestNonblock(t *testing.T) {
+func TestNonblock_returnsEAGAIN(t *testing.T) {
 	in, stdout := wasi.NewPipe(512), wasi.NewPipe(512)
 	c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Nonblock: true})
 	c.must("fd_fdstat_get", 0, out)

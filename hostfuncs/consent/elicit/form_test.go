@@ -40,7 +40,7 @@ func desks(t *testing.T) (here, there *elicit.Desk, answers *store.Store, told *
 	return here, elicit.New(elicit.Options{Store: open()}), open(), told
 }
 
-func TestForm_Fields(t *testing.T) {
+func TestForm_readsFieldsOfSchema(t *testing.T) {
 	f := demo(1)
 	want := []elicit.Field{
 		{Name: "name", Title: "Your name", Description: "as on the door", Type: "string", Required: true},
@@ -58,7 +58,7 @@ func TestForm_Fields(t *testing.T) {
 	}
 }
 
-func TestForm_Fill(t *testing.T) {
+func TestForm_fillsAndChecksAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		given    string
 		defaults bool
@@ -100,7 +100,7 @@ func TestForm_Fill(t *testing.T) {
 
 // A form is asked once and answered once by any process, and its answer is for one call with the same plugin, caller
 // and form.
-func TestDesk(t *testing.T) {
+func TestDesk_asksOnceAndAnswersOnce(t *testing.T) {
 	here, there, answers, told := desks(t)
 	ctx := t.Context()
 	f, ok := here.Ask(ctx, demo(1))
@@ -149,7 +149,7 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-func TestDesk_Wait(t *testing.T) {
+func TestDesk_waitsForAnswer(t *testing.T) {
 	here, _, answers, told := desks(t)
 	f, _ := here.Ask(t.Context(), demo(1))
 	got := make(chan string)

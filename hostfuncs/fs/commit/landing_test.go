@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/fstest"
 )
 
-// TestMain runs the process that is killed in TestCrash.
+// TestMain runs the process that is killed in TestCrash_leavesSetUndoneOrFinished.
 func TestMain(m *testing.M) {
 	if where := os.Getenv("LANDING_TEST_DIE"); where != "" {
 		step, _ := strconv.Atoi(where)
@@ -169,7 +169,7 @@ func land(t *testing.T, dir string, changes []commit.Change) error {
 	return commit.Land(t.Context(), filepath.Join(dir, "state"), changes)
 }
 
-func TestLand(t *testing.T) {
+func TestLand_appliesEachKindOfChange(t *testing.T) {
 	dir := world(t)
 	if err := os.Chmod(filepath.Join(dir, "files/a"), 0o604); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestLand_keepsWhatItDoesNotKnow(t *testing.T) {
 
 // A process that is killed after any step leaves a set that the next start undoes or finishes, together with its keys,
 // with and without hard links.
-func TestCrash(t *testing.T) {
+func TestCrash_leavesSetUndoneOrFinished(t *testing.T) {
 	for _, how := range []string{"", "linkless", "fails", "linkless fails", "keys", "linkless keys", "fails keys", "linkless fails keys"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,7 @@ import (
 
 // Covers finds a protected path by its name in any case and by a link, and the paths below it. Leads finds the folders
 // above it. A sibling is not protected.
-func TestGuard(t *testing.T) {
+func TestGuard_coversPathsByNameAndLink(t *testing.T) {
 	dir := t.TempDir()
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -21,7 +21,7 @@ func makeFiles(t *testing.T, paths ...string) {
 
 // A file at any depth of a protected folder is protected under all its names. Other hard-linked files are not, unless
 // there are too many to examine.
-func TestGuard_SecondNames(t *testing.T) {
+func TestGuard_coversHardLinks(t *testing.T) {
 	dir := t.TempDir()
 	own, bak, one := filepath.Join(dir, "state", "deep", "key"), filepath.Join(dir, "client.json.bak-1"), filepath.Join(dir, "secret")
 	free := filepath.Join(dir, "work", "free")
@@ -44,7 +44,7 @@ func TestGuard_SecondNames(t *testing.T) {
 }
 
 // Each link on the way from a protected path to its target is protected, and so are the folders that lead there.
-func TestNew_LinksOnTheWay(t *testing.T) {
+func TestNew_coversLinksOnTheWay(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

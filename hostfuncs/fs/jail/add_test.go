@@ -16,7 +16,7 @@ func (anything) Allow(jail.Op, string) error { return nil }
 
 // An added mount is visible at once. A mount inside it becomes an ordinary folder, which can be moved. Both are
 // closed.
-func TestTree_Add(t *testing.T) {
+func TestTree_addShowsMountAtOnce(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

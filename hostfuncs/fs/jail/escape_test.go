@@ -130,7 +130,7 @@ func TestMove_keepsDenialsWhereTheyAre(t *testing.T) {
 	w.wantRead("work/q2/b", "work/p/a", 0)
 }
 
-func TestNames(t *testing.T) {
+func TestTree_rejectsInvalidNames(t *testing.T) {
 	w := newWorld(t, []string{"work/File"}, []string{"write %s/work"}, jail.Mount{Host: "%s/work"})
 	for path, want := range map[string]wasi.Errno{
 		"work/" + strings.Repeat("n", 256):        wasi.ENAMETOOLONG,
@@ -157,7 +157,7 @@ func TestNames(t *testing.T) {
 }
 
 // Where the file system accepts a different spelling of a name, decisions are made on the listed one.
-func TestCase(t *testing.T) {
+func TestTree_decidesOnListedSpelling(t *testing.T) {
 	w := newWorld(t, []string{"work/Secret/key", "work/Open/a"}, []string{"write %s/work", "deny %s/work/Secret"}, jail.Mount{Host: "%s/work"})
 	_, err := os.Stat(filepath.Join(w.dir, "WORK"))
 	folds := err == nil
@@ -186,7 +186,7 @@ func TestHardLink_isSeenAsItsOwnName(t *testing.T) {
 
 // Two goroutines swap a folder and a file for links to denied paths while the guest reads and writes. It must never
 // reach those paths.
-func TestSwapRace(t *testing.T) {
+func TestTree_neverFollowsSwappedLinks(t *testing.T) {
 	w := newWorld(t, []string{"work/d/key", "work/f", "work/secret/key", "secret/key"},
 		[]string{"write %s/work", "deny %s/work/secret"}, jail.Mount{Host: "%s/work"})
 	dir := filepath.Join(w.dir, "work")
@@ -244,7 +244,7 @@ func TestSwapRace(t *testing.T) {
 	}
 }
 
-func TestFileStat(t *testing.T) {
+func TestTree_statsFilesAndFolders(t *testing.T) {
 	w := newWorld(t, []string{"a", "d/b"}, []string{"write %s"})
 	info, err := os.Stat(filepath.Join(w.dir, "a"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // No operation leaves a descriptor open, and neither does a failed one.
-func TestNothingStaysOpen(t *testing.T) {
+func TestTree_leavesNothingOpen(t *testing.T) {
 	const list = "/proc/self/fd"
 	count := func() int {
 		entries, err := os.ReadDir(list)

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-func TestAliasOnWindows(t *testing.T) {
+func TestAliasOnWindows_findsOtherSpellings(t *testing.T) {
 	for _, name := range []string{
 		"a.", "a ", "a. .", "NUL", "nul.txt", "con", "COM1", "com¹.log", "LPT9.x", "aux .txt", "CONIN$",
 		`a\b`, "a:stream", "c:", "PROGRA~1", "a*", "a?b", "a|b", `a"b`,
@@ -23,7 +23,7 @@ func TestAliasOnWindows(t *testing.T) {
 	}
 }
 
-func TestCheckName(t *testing.T) {
+func TestCheckName_rejectsLongAndNUL(t *testing.T) {
 	for name, want := range map[string]wasi.Errno{
 		"a": 0, strings.Repeat("a", maxName): 0, strings.Repeat("a", maxName+1): wasi.ENAMETOOLONG, "a\x00": wasi.EINVAL,
 	} {
@@ -33,7 +33,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-func TestSwapCase(t *testing.T) {
+func TestSwapCase_isItsOwnInverse(t *testing.T) {
 	for in, want := range map[string]string{"aB1": "Ab1", "é": "É", "12": "12"} {
 		if got := swapCase(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -41,7 +41,7 @@ func TestSwapCase(t *testing.T) {
 	}
 }
 
-func TestClimb(t *testing.T) {
+func TestClimb_countsLevelsAboveStart(t *testing.T) {
 	for path, want := range map[string]int{"a": 0, "..": 1, "a/..": 0, "a/../..": 1, "../../a": 2, "a/b/../../../..": 2} {
 		parts, _ := split(path)
 		if got := climb(parts); got != want {

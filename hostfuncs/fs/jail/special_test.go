@@ -53,7 +53,7 @@ func TestSpecialFiles_neverOpen(t *testing.T) {
 	w.want(w.Unlink(w.guest+"/work/null"), 0, "unlink")
 }
 
-func TestSocket(t *testing.T) {
+func TestSpecialFiles_socketIsShownAndRemovable(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSocket(t *testing.T) {
 }
 
 // A fifo that replaces a folder or a file between Lstat and open does not block.
-func TestFifoRace(t *testing.T) {
+func TestSpecialFiles_swappedFifoDoesNotBlock(t *testing.T) {
 	w := newWorld(t, []string{"d/a", "f"}, []string{"write %s"})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -195,7 +195,7 @@ func (w *world) wantList(guest string, want ...string) {
 	}
 }
 
-func TestGranted(t *testing.T) {
+func TestTree_showsOnlyGrantedFiles(t *testing.T) {
 	w := newWorld(t, []string{"work/a", "work/sub/b", "work/ro/c", "other/d", "e"},
 		[]string{"write %s/work", "read %s/other/d"}, jail.Mount{Host: "%s/work"}, jail.Mount{Host: "%s/other/d"})
 	w.wantRead("work/a", "work/a", 0)
@@ -218,7 +218,7 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-func TestSyntheticFolders(t *testing.T) {
+func TestTree_listsWayToMounts(t *testing.T) {
 	w := newWorld(t, []string{"in/work/a", "in/b", "c"}, []string{"write %s/in/work"}, jail.Mount{Host: "%s/in/work"})
 	for at := w.guest; ; at = filepath.ToSlash(filepath.Dir(at)) {
 		st, e := w.Stat(at, true)
@@ -250,7 +250,7 @@ func TestSyntheticFolders(t *testing.T) {
 	w.wantRead("in/../in/work/a", "in/work/a", 0)
 }
 
-func TestReadOnly(t *testing.T) {
+func TestTree_readGrantAllowsNoWrite(t *testing.T) {
 	w := newWorld(t, []string{"a", "d/b", "l -> a"}, []string{"read %s"})
 	for what, e := range map[string]wasi.Errno{
 		"write":   w.write("a", "x"),
@@ -306,7 +306,7 @@ func TestDenied_doesNotExist(t *testing.T) {
 	}
 }
 
-func TestFoldersThatLead(t *testing.T) {
+func TestTree_passesFoldersThatLeadToGrants(t *testing.T) {
 	w := newWorld(t, []string{"p/src/a", "p/doc/b", "q/c"}, []string{"read %s/p/src"})
 	w.wantRead("p/src/a", "p/src/a", 0)
 	w.wantRead("p/doc/b", "", wasi.ENOENT)
@@ -321,7 +321,7 @@ func TestFoldersThatLead(t *testing.T) {
 	}
 }
 
-func TestMounts(t *testing.T) {
+func TestTree_mountsUnderOtherNames(t *testing.T) {
 	w := newWorld(t, []string{"data/a", "one", "work/b"}, []string{"write %s"},
 		jail.Mount{Host: "%s/data", Guest: "/data"}, jail.Mount{Host: "%s/one", Guest: "/etc/config"},
 		jail.Mount{Host: "%s/work"}, jail.Mount{Host: "%s/work/later", Guest: "/later"}, jail.Mount{Host: "relative", Guest: "/r"},
@@ -368,7 +368,7 @@ func TestMountPoint_staysWhatItIs(t *testing.T) {
 	w.wantRead("key", "", wasi.ENOENT)
 }
 
-func TestRootMount(t *testing.T) {
+func TestTree_mountOfRoot(t *testing.T) {
 	w := newWorld(t, []string{"a"}, []string{"read %s"}, jail.Mount{Host: filepath.VolumeName(os.TempDir()) + string(filepath.Separator)})
 	if runtime.GOOS == "windows" {
 		t.Skip("drives have no common root")
@@ -378,7 +378,7 @@ func TestRootMount(t *testing.T) {
 	w.wantRead("../../../../../../etc/passwd", "", wasi.ENOENT)
 }
 
-func TestGuestPath(t *testing.T) {
+func TestGuestPath_mapsDrives(t *testing.T) {
 	want := map[string]string{"/": "/", "/a/b/": "/a/b"}
 	if runtime.GOOS == "windows" {
 		want = map[string]string{`C:\a b\c`: "/c/a b/c", `d:\`: "/d"}
@@ -390,7 +390,7 @@ func TestGuestPath(t *testing.T) {
 	}
 }
 
-func TestClosedTree(t *testing.T) {
+func TestTree_closeKeepsOpenFiles(t *testing.T) {
 	w := newWorld(t, []string{"a"}, []string{"write %s"})
 	f, e := w.Open(w.guest+"/a", wasi.OpenOptions{Read: true, Write: true})
 	if e != 0 {

@@ -195,7 +195,7 @@ func TestOverlay_nothingBeforeItLands(t *testing.T) {
 	w.wantHost(want...)
 }
 
-func TestOverlay_vanishes(t *testing.T) {
+func TestOverlay_closeDropsChanges(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "a=A", "d/x=X")
 	w.want(write(w, "/w/a", strings.Repeat("large", 1<<19), create), 0, "a large file")
 	w.want(w.Unlink("/w/d/x"), 0, "unlink")
@@ -206,7 +206,7 @@ func TestOverlay_vanishes(t *testing.T) {
 	}
 }
 
-func TestOverlay_partsOfFiles(t *testing.T) {
+func TestOverlay_keepsUnwrittenParts(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "a=0123456789")
 	f, e := w.Open("/w/a", wasi.OpenOptions{Read: true, Write: true})
 	w.want(e, 0, "open")
@@ -305,7 +305,7 @@ func TestOverlay_limits(t *testing.T) {
 	}
 }
 
-func TestOverlay_hidesWhatIsNotGranted(t *testing.T) {
+func TestOverlay_hidesUngrantedFiles(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "d/secret=S", "d/a=A", "fixed/x=X", "link=->d/secret")
 	w.want(write(w, "/w/n", "N", create), 0, "a first change")
 	for what, e := range map[string]wasi.Errno{

@@ -13,7 +13,7 @@ import (
 
 var places = infer.Places{Home: "/home/me", Workspace: "/home/me/project"}
 
-func TestLines(t *testing.T) {
+func TestLines_bindArguments(t *testing.T) {
 	for _, c := range []struct{ literal, args, want string }{
 		{"net: GET https://api.example.com/repos/me/x/issues", `{"owner":"me","repo":"x"}`, "net: GET https://api.example.com/repos/{args.owner}/{args.repo}/issues"},
 		{"net: GET https://api.example.com/items/7", `{"n":7}`, "net: GET https://api.example.com/items/{args.n}"},
@@ -92,7 +92,7 @@ func TestLines_holdNoValues(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestMerge_generalizesLines(t *testing.T) {
 	var needs []infer.Need
 	add := func(lines ...string) {
 		for _, l := range lines {
@@ -218,7 +218,7 @@ func TestMerge_manyPlaces(t *testing.T) {
 }
 
 // Probed parent folders and traversed folders are not needs of the call.
-func TestNeeded(t *testing.T) {
+func TestNeeded_ignoresProbesAndWay(t *testing.T) {
 	call := []infer.Need{
 		{Line: "fs: read ~/src/repo/.git", Refused: 1}, {Line: "fs: read ~/src/.git", Refused: 1}, {Line: "fs: read ~/.git", Refused: 1}, {Line: "fs: read /.git", Refused: 1},
 		{Line: "fs: read ~", Refused: 1}, {Line: "fs: read /home", Refused: 2}, {Line: "fs: read ~/src", Used: 1}, {Line: "fs: write ~/src", Refused: 1}, {Line: "kv: 1MiB", Refused: 1},

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 )
 
-// TestMain also runs the killed process of TestCrash and the process of TestLog_fullDisk.
+// TestMain also runs the killed process of TestCrash_leavesVerifiableChain and the process of TestLog_fullDisk.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("AUDIT_TEST_FULL"); dir != "" {
 		if err := fillUp(dir); err != nil {
@@ -158,7 +158,7 @@ func firstChain(t *testing.T, dir string) string {
 	return ""
 }
 
-func TestProves(t *testing.T) {
+func TestProves_onlyKeptLines(t *testing.T) {
 	dir, marks := written(t)
 	line, err := audit.Proves(dir, marks[3].String())
 	if err != nil || !bytes.Contains(line, []byte("the text of line 3")) {
@@ -174,7 +174,7 @@ func TestProves(t *testing.T) {
 }
 
 // A killed process leaves a chain that verifies up to a clean tail.
-func TestCrash(t *testing.T) {
+func TestCrash_leavesVerifiableChain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "AUDIT_TEST_DIR="+dir)

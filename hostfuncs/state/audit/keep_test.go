@@ -84,7 +84,7 @@ func whole(t *testing.T, dir string, chains int, lines uint64) {
 }
 
 // Retention removes the oldest files, and the rest verifies: a chain may begin in the middle or be missing.
-func TestPrune(t *testing.T) {
+func TestPrune_removesOldestFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep   audit.Keep
 		chains int

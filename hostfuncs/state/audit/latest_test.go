@@ -12,7 +12,7 @@ import (
 )
 
 // Latest returns the last calls of all processes once each, without other or partial lines.
-func TestLatest(t *testing.T) {
+func TestLatest_returnsEachCallOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	latest := NewLatest(dir, 3)
 	calls := func() string {

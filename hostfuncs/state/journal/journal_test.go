@@ -184,7 +184,7 @@ func TestJournal_full(t *testing.T) {
 	}
 }
 
-func TestJournal_Bind(t *testing.T) {
+func TestJournal_bindRejectsOtherGrants(t *testing.T) {
 	now := time.Now()
 	j := beginning(&now)
 	if err := again(t, j).Bind([]byte("plugin")); err != nil {

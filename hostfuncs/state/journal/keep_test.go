@@ -51,7 +51,7 @@ func change(t *testing.T, j *Journal, request, crash string) (key string, err er
 	return key, nil
 }
 
-func TestKeep(t *testing.T) {
+func TestKeep_continuesAfterCrash(t *testing.T) {
 	now := time.Now()
 	for _, crash := range []string{"before", "during", "after"} {
 		d := &disk{}

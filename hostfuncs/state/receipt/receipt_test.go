@@ -9,7 +9,7 @@ import (
 )
 
 // Permitted callers get targets. Others get numbers, including those of nested calls.
-func TestReceipt_JSON(t *testing.T) {
+func TestReceipt_countsHideTargets(t *testing.T) {
 	r := Receipt{
 		Call: "1", Plugin: "p", Digest: "sha256:1", Millis: 1.5, Outcome: OK, Landed: 2, Audit: "a/1/ff",
 		Effects: []Effect{{Family: "net", Target: "GET https://a", Count: 2, Received: 9}, {Family: "net", Target: "POST https://b", Count: 1, Sent: 4}},

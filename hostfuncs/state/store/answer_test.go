@@ -108,7 +108,7 @@ func TestAllow_noWant(t *testing.T) {
 	wantQuestions(t, s, 1)
 }
 
-func TestDeny(t *testing.T) {
+func TestDeny_notAskedAgain(t *testing.T) {
 	s, c, _ := open(t)
 	ask(t, s, c, "q1", "body 1")
 	ask(t, s, c, "q2", "body 2")
@@ -166,7 +166,7 @@ func TestAsk_isBounded(t *testing.T) {
 }
 
 // Carry moves answers to a new digest of a plugin. Questions and answers of other digests are removed.
-func TestCarry(t *testing.T) {
+func TestCarry_movesAnswersToNewDigest(t *testing.T) {
 	s, _, _ := open(t)
 	ctx := t.Context()
 	ask := func(id, plugin, digest string) {

@@ -25,7 +25,7 @@ func ids(t *testing.T) func([]store.Record, error) string {
 	}
 }
 
-func TestLabelled(t *testing.T) {
+func TestLabelled_sortsByLabel(t *testing.T) {
 	s, c, _ := open(t)
 	ctx, list := t.Context(), ids(t)
 	if got := list(s.Labelled(ctx, store.Task, "")); got != "" {
@@ -48,7 +48,7 @@ func TestLabelled(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
+func TestBelow_findsAndRemovesPrefix(t *testing.T) {
 	s, _, _ := open(t)
 	ctx, list := t.Context(), ids(t)
 	for _, id := range []string{"a", "a/2", "a/1", "a0", "ab/1", "b/1"} {
@@ -65,7 +65,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// hold is the second process of TestGone. It holds a name until it is killed.
+// hold is the second process of TestGone_afterHolderEnds. It holds a name until it is killed.
 func hold(dir string) int {
 	s := store.New(store.Options{Dir: dir})
 	if err := s.Hold("other"); err != nil {
@@ -78,7 +78,7 @@ func hold(dir string) int {
 	return 0
 }
 
-func TestGone(t *testing.T) {
+func TestGone_afterHolderEnds(t *testing.T) {
 	s, _, dir := open(t)
 	if !s.Gone("nobody") {
 		t.Error("a name that nobody took is held")
@@ -128,7 +128,7 @@ func TestGone(t *testing.T) {
 }
 
 // The version changes with each write, also of other processes, and only then.
-func TestVersion(t *testing.T) {
+func TestVersion_changesWithEachWrite(t *testing.T) {
 	s, _, dir := open(t)
 	second := store.New(store.Options{Dir: dir})
 	defer second.Close()

@@ -239,7 +239,7 @@ func TestRecord_done(t *testing.T) {
 	}
 }
 
-func TestKV(t *testing.T) {
+func TestKV_quotaVersionsAndExpiry(t *testing.T) {
 	s, c, _ := open(t)
 	ctx, sp := t.Context(), store.Space{Plugin: "p", Principal: "a"}
 	set := func(w ...store.Write) error { return s.Commit(ctx, sp, 100, w, nil) }

@@ -9,7 +9,7 @@ import (
 )
 
 // The totals equal the sums over the records after any change.
-func TestTotals(t *testing.T) {
+func TestTotals_equalSumsOfRecords(t *testing.T) {
 	s := New(Options{Dir: t.TempDir()})
 	defer s.Close()
 	ctx := t.Context()

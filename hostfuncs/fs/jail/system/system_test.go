@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-func TestErrno(t *testing.T) {
+func TestErrno_translatesSystemErrors(t *testing.T) {
 	_, missing := os.Stat(filepath.Join(t.TempDir(), "none"))
 	for _, c := range []struct {
 		err  error
@@ -46,7 +46,7 @@ func roots(t *testing.T) (top, a, b *os.Root) {
 	return open("."), open("a"), open("b")
 }
 
-func TestRenameAndLink(t *testing.T) {
+func TestRenameAndLink_betweenOpenFolders(t *testing.T) {
 	top, a, b := roots(t)
 	if err := a.WriteFile("x", []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestRenameAndLink(t *testing.T) {
 }
 
 // SetTimesAt and SetTimes set the same times. A link has its own times.
-func TestTimes(t *testing.T) {
+func TestSetTimes_ofFilesAndLinks(t *testing.T) {
 	_, a, _ := roots(t)
 	f, err := a.Create("x")
 	if err != nil {
