@@ -250,7 +250,38 @@ func TestProgram_changedToolFileIsHeldUntilApproved(t *testing.T) {
 func TestProgram_withoutAToolFileSaysWhatToType(t *testing.T) {
 	dir := folder(t, wasiProgram(t, "command"))
 	out, err := program(t, "", "inspect", filepath.Join(dir, "command.wasm")).CombinedOutput()
-	if want := "this is a WASI program (it exports _start) without a tool file beside it, which makes tools of its command line: write " + filepath.Join(dir, "command.tool.yaml"); err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
+	if want := "this is a WASI program (it exports _start) without a tool file beside it, which makes tools of its command line: sallyport wrap " + filepath.Join(dir, "command.wasm") + " writes a first one"; err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
 		t.Errorf("got %s, want %s", out, want)
+	}
+}
+
+func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
+	dir := folder(t, wasiProgram(t, "command"))
+	wasm := filepath.Join(dir, "command.wasm")
+	out, err := program(t, "", "wrap", wasm).CombinedOutput()
+	if want := "command.tool.yaml: 1 tool, 2 options"; err != nil || !strings.Contains(string(out), want) {
+		t.Fatalf("got %v %s, want %s", err, out, want)
+	}
+	s := connect(t, "", dir)
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "command-run" || list.Tools[0].Description != "Does as it is told." {
+		t.Errorf("got %+v %v", list, err)
+	}
+	if got := text(call(t, s, "command-run", map[string]any{"arguments": []string{"count"}})); got != "1\n" {
+		t.Errorf("got %q", got)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "command.tool.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = program(t, "", "wrap", wasm).CombinedOutput()
+	if after, _ := os.ReadFile(filepath.Join(dir, "command.tool.yaml")); err == nil || !strings.Contains(string(out), "--force replaces it") || string(after) != string(before) {
+		t.Errorf("a second wrap: %v %s", err, out)
+	}
+	if out, err = program(t, "", "wrap", wasm, "--force").CombinedOutput(); err != nil {
+		t.Errorf("with --force: %v %s", err, out)
+	}
+	if out, err = program(t, "", "wrap", guest(t, "misbehave")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no command-line program") {
+		t.Errorf("a plugin: %v %s", err, out)
 	}
 }

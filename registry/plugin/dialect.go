@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -27,16 +26,15 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// named adds to the error of a program without a tool file the path to write one to.
+// named adds to the error of a program without a tool file the command that writes one.
 func named(err error, path string) error {
 	if !errors.Is(err, errCommand) {
 		return err
 	}
-	path = toolfile.Beside(path)
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
 		path = strconv.Quote(path)
 	}
-	return fmt.Errorf("%w: write %s", err, path)
+	return fmt.Errorf("%w: sallyport wrap %s writes a first one", err, path)
 }
 
 // Detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.

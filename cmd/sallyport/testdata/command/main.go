@@ -13,8 +13,22 @@ import (
 	"time"
 )
 
+const help = `Does as it is told.
+
+Usage: command [OPTION]...
+
+  -n, --times=NUM  as often as that
+      --loud       louder
+      --help       print this
+`
+
 func main() {
+	if os.Args[1] == "--" {
+		os.Args = os.Args[1:]
+	}
 	switch os.Args[1] {
+	case "--help":
+		fmt.Print(help)
 	case "echo": // what it was given
 		stdin, err := io.ReadAll(os.Stdin)
 		info, _ := os.Stdout.Stat()

@@ -1,0 +1,158 @@
+package helptext
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
+)
+
+// helps are the beginnings of help texts in five styles.
+var helps = map[string]string{
+	"GNU": `Usage: grep [OPTION]... PATTERNS [FILE]...
+Search for PATTERNS in each FILE.
+
+Pattern selection and interpretation:
+  -E, --extended-regexp     PATTERNS are extended regular expressions
+  -e, --regexp=PATTERNS     use PATTERNS for matching
+  -m, --max-count=NUM       stop after NUM selected lines
+      --color[=WHEN],
+      --colour[=WHEN]       use markers to highlight the matching strings
+  -y                        same as --ignore-case
+  -D ACTION                 how to handle devices, FIFOs and sockets;
+                            ACTION is 'read' or 'skip'
+      --help                display this help text and exit
+`,
+	"cobra": `Do things with things.
+
+Usage:
+  tool list [flags] PATH
+
+Flags:
+  -h, --help             help for list
+  -o, --output string    output format (default "text")
+      --depth int        levels
+      --tag strings      tags to keep
+      --all              show hidden things too
+`,
+	"cobra commands": `Do things.
+
+Usage:
+  tool [command]
+
+Available Commands:
+  add         Add a thing
+  completion  Generate the autocompletion script
+  help        Help about any command
+  list        List things
+
+Flags:
+  -v, --verbose   more
+
+Use "tool [command] --help" for more information about a command.
+`,
+	"clap": "A fast finder\n\nUsage: fd [OPTIONS] [pattern] [path]...\n\nArguments:\n  [pattern]  the search pattern\n  [path]...\n          the root directories\n\nOptions:\n" +
+		"  -H, --hidden                  Search hidden files\n  -d, --max-depth <NUM>         Set maximum search depth\n  -t, --type <filetype>         Filter by type [possible values: file, directory]\n" +
+		"  -E, --exclude <pattern>...\n          Exclude entries\n      --threads <N>\n          Number of threads\n  -h, --help                    Print help\n",
+	"argparse": `usage: prog [-h] [--level {low,high}] [-n NUM] [--name NAME]
+            src [src ...]
+
+Converts things.
+
+positional arguments:
+  src                 the files
+
+options:
+  -h, --help          show this help message and exit
+  --level {low,high}  how much
+  -n NUM, --num NUM   how many
+  --name NAME         the name, which
+                      goes on here
+`,
+	"argparse commands": `usage: prog [-h] {init,run} ...
+
+positional arguments:
+  {init,run}
+    init        start anew
+    run         run it
+`,
+	"Go": "Usage of prog:\n  -count int\n    \thow many (default 1)\n  -name string\n    \tthe name\n  -v\tbe verbose\n  -wait duration\n    \thow long\n",
+}
+
+// drafts are the properties and arguments that each help gives.
+var drafts = map[string][]string{
+	"GNU": {
+		"extendedRegexp: {type: boolean,", "regexp: {type: string,", "maxCount: {type: integer,", `"--regexp={regexp}"`, `"-D{D}"`, `{if: withY, args: ["-y"]}`,
+		"required: [patterns]", `"{patterns}"`, "file: {type: array, items: {type: string}}", "ACTION is 'read' or 'skip'",
+	},
+	"cobra":          {"output: {type: string,", "depth: {type: integer,", "tag: {type: array, items: {type: string},", "all: {type: boolean,", `"--tag={tag}"`, `description: "Do things with things."`, "required: [path]"},
+	"cobra commands": {"- name: add", `description: "Add a thing"`, "- name: list", `- "list"`},
+	"clap": {
+		"hidden: {type: boolean,", "maxDepth: {type: integer,", `type: {type: string, enum: ["file", "directory"],`, "exclude: {type: array, items: {type: string}, description: \"Exclude entries\"}",
+		"threads: {type: integer, description: \"Number of threads\"}", "pattern: {type: string, description: \"the search pattern\"}", "path: {type: array, items: {type: string}",
+	},
+	"argparse":          {`level: {type: string, enum: ["low", "high"],`, "num: {type: integer,", `description: "the name, which goes on here"`, "src: {type: array, items: {type: string}, description: \"the files\"}", "required: [src]"},
+	"argparse commands": {"- name: init", `description: "start anew"`, "- name: run", `description: "run it"`},
+	"Go":                {"count: {type: integer, description: \"how many (default 1)\"}", `["-count", "{count}"]`, `{if: v, args: ["-v"]}`, "wait: {type: string,", "arguments: {type: array"},
+}
+
+func draftOf(text string) string {
+	u := Parse(text, "list")
+	list := []Command{{Usage: u}}
+	if len(u.Commands) > 0 {
+		list = u.Commands
+		for i := range list {
+			list[i].Usage = &Usage{}
+		}
+	}
+	return Draft("prog", u.Summary, list)
+}
+
+func TestDraft_readsEachStyle(t *testing.T) {
+	for style, want := range drafts {
+		text := draftOf(helps[style])
+		if _, _, err := toolfile.Parse([]byte(text)); err != nil {
+			t.Errorf("%s: %v in\n%s", style, err, text)
+		}
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q is not in\n%s", style, part, text)
+			}
+		}
+		for _, part := range []string{"color", "help:", "completion"} {
+			if strings.Contains(text, part) {
+				t.Errorf("%s: %q is in\n%s", style, part, text)
+			}
+		}
+	}
+}
+
+// A hostile help text gives a tool file that is read, or an empty one.
+func TestDraft_hostileHelp(t *testing.T) {
+	for _, text := range []string{
+		"", "\x00\x01", "  --a\"b\\: ]}{ x  y\n", strings.Repeat("  --option-of-that-name=VALUE  help\n", 5000), "  -" + strings.Repeat("x", 1<<16) + "\n",
+		"Usage: x " + strings.Repeat("[", 10000), "  --x={y}\n", "  --tools  {{x}}\n  --tools2: \"y\n", "  --a <B\n\n\t\n  --c]>  d\n", "  --true\n  --null X\n  -1 N  one\n",
+		"  --a  \u202e\u2028\u0085x: y\n", "usage: prog {a,b} {{}} <x:y> 'z' \"q\"\n", "Commands:\n  a  \"\n  a-b  x\n  aB  y\n",
+	} {
+		draft := draftOf(text)
+		if _, _, err := toolfile.Parse([]byte(draft)); err != nil {
+			t.Errorf("%.60q: %v in\n%.2000s", text, err, draft)
+		}
+	}
+}
+
+func FuzzDraft(f *testing.F) {
+	for _, text := range helps {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 64<<10 {
+			return
+		}
+		draft := draftOf(text)
+		if _, _, err := toolfile.Parse([]byte(draft)); err != nil {
+			t.Error(fmt.Errorf("%w in\n%s", err, draft))
+		}
+	})
+}
