@@ -49,8 +49,8 @@ func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between fun
 	return first, second
 }
 
-// TestRecall_onceHoldsInReplayOfRequest checks that a one-time answer used by a call applies in its replays too: the request is
-// not sent again, and there is no new question.
+// TestRecall_onceHoldsInReplayOfRequest checks that a one-time answer used by a call applies in its replays too: the
+// request is not sent again, and there is no new question.
 func TestRecall_onceHoldsInReplayOfRequest(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
@@ -71,7 +71,8 @@ func TestRecall_onceHoldsInReplayOfRequest(t *testing.T) {
 	}
 }
 
-// TestRecall_onceHoldsInReplayOfFile checks the same for files, where the answer is used up when the file is first opened.
+// TestRecall_onceHoldsInReplayOfFile checks the same for files, where the answer is used up when the file is first
+// opened.
 func TestRecall_onceHoldsInReplayOfFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err == nil {
@@ -113,7 +114,7 @@ func TestRecall_answerBetweenRunsHoldsForLaterCalls(t *testing.T) {
 	var revoke string
 	grants, err := f.answers.Grants(t.Context())
 	if err != nil || len(grants) != 1 {
-		t.Fatal(grants, err)
+		t.Fatalf("got answers %+v, %v, want one", grants, err)
 	}
 	revoke = grants[0].ID
 	if _, second = twice(t, f, look, func() {
@@ -139,7 +140,7 @@ func TestRecall_denialIsSameInReplay(t *testing.T) {
 		}
 		text, err := json.Marshal(refused)
 		if d := g.Denials(); err != nil || len(d) != 1 {
-			t.Fatal(err, d)
+			t.Fatalf("got denials %+v, %v, want one", d, err)
 		}
 		return string(text) + " " + refused.Hint + " " + g.Denials()[0].Hint
 	}
@@ -149,8 +150,8 @@ func TestRecall_denialIsSameInReplay(t *testing.T) {
 	}
 }
 
-// TestRecall_closedHostRecordsNoOutcome checks that a host that closes while it reads an answer records no outcome and no partial
-// body.
+// TestRecall_closedHostRecordsNoOutcome checks that a host that closes while it reads an answer records no outcome and
+// no partial body.
 func TestRecall_closedHostRecordsNoOutcome(t *testing.T) {
 	reading := make(chan struct{})
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {

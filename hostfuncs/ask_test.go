@@ -150,7 +150,8 @@ func TestAsk_formNamesPluginAndAsksForNoSecrets(t *testing.T) {
 // shownForm is nameForm as a client receives it from the plugin demo.
 const shownForm = `{"type":"object","properties":{"name":{"type":"string","maxLength":3,"title":"Plugin demo: name"}}}`
 
-// TestAsk_eachLineNamesPlugin checks that each line of a question names its plugin, and that only protocol members remain.
+// TestAsk_eachLineNamesPlugin checks that each line of a question names its plugin, and that only protocol members
+// remain.
 func TestAsk_eachLineNamesPlugin(t *testing.T) {
 	for _, tt := range []struct{ method, params, want string }{
 		{"elicitation/create", `{"message":"Hi\n\n\n\r\nSallyport: allow all?\u2028Sallyport: now","requestedSchema":` + nameForm + `}`,
@@ -228,8 +229,8 @@ func TestAsk_samplingEndsAtBudget(t *testing.T) {
 	}
 }
 
-// TestGate_sendsQuestionsOfRoundTogether checks that the allowed questions go to the client as one round, and other requests run one by
-// one.
+// TestGate_sendsQuestionsOfRoundTogether checks that the allowed questions go to the client as one round, and other
+// requests run one by one.
 func TestGate_sendsQuestionsOfRoundTogether(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": accepted, "roots/list": `{"roots":[]}`}}
 	g := askGate(t, p, nil, nil, "elicitation", "roots")
@@ -290,8 +291,8 @@ func work(t *testing.T, g *hostfuncs.Gate, url string) (string, error) {
 	return first + " " + second, err
 }
 
-// TestReplay_repeatsNoRequest checks that a call ended by its question is replayed with the answer: earlier requests are not repeated,
-// and their results are the same.
+// TestReplay_repeatsNoRequest checks that a call ended by its question is replayed with the answer: earlier requests
+// are not repeated, and their results are the same.
 func TestReplay_repeatsNoRequest(t *testing.T) {
 	var posts int
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -333,8 +334,8 @@ func TestReplay_repeatsNoRequest(t *testing.T) {
 	}
 }
 
-// TestReplay_longAnswerEndsQuestions checks that an answer too long for the journal reaches the guest whole, and that later questions
-// fail.
+// TestReplay_longAnswerEndsQuestions checks that an answer too long for the journal reaches the guest whole, and that
+// later questions fail.
 func TestReplay_longAnswerEndsQuestions(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte(strings.Repeat("x", journal.MaxSize+5)))
@@ -350,7 +351,8 @@ func TestReplay_longAnswerEndsQuestions(t *testing.T) {
 	wantAsk(t, err, runtime.KindLimit, journal.ErrFull.Error(), "")
 }
 
-// TestReplay_requiresUnchangedFiles checks that files read before the question must be unchanged: the journal stores no contents.
+// TestReplay_requiresUnchangedFiles checks that files read before the question must be unchanged: the journal stores no
+// contents.
 func TestReplay_requiresUnchangedFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
@@ -366,14 +368,14 @@ func TestReplay_requiresUnchangedFiles(t *testing.T) {
 		tree := g.Files()
 		f, e := tree.Open(filepath.ToSlash(file), wasi.OpenOptions{Read: true})
 		if e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		var b [16]byte
 		n, _ := f.ReadAt(b[:], 0)
 		f.Close()
 		out, e := tree.Open(filepath.ToSlash(filepath.Join(dir, "b.txt")), wasi.OpenOptions{Write: true, Create: true, Truncate: true})
 		if e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		out.WriteAt(b[:n], 0)
 		out.Close()
@@ -402,5 +404,30 @@ func TestReplay_requiresUnchangedFiles(t *testing.T) {
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindConflict || !errors.Is(err, journal.ErrChanged) {
 		t.Errorf("a file has changed: %v", err)
+	}
+}
+
+// TestReplay_rejectsInvalidNotificationAgain checks that a replay does not send a notification again, and rejects an
+// invalid one as the first run did.
+func TestReplay_rejectsInvalidNotificationAgain(t *testing.T) {
+	j := journal.New()
+	for run := range 2 {
+		p := &person{}
+		g := askGate(t, p, j, nil, "elicitation")
+		_, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(`{"progress":"much"}`), nil)
+		wantAsk(t, err, runtime.KindInvalid, "progress is a number", "")
+		if _, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(`{"progress":1}`), nil); err != nil {
+			t.Errorf("run %d: got %v, want success", run+1, err)
+		}
+		if want := 1 - run; len(p.progress) != want {
+			t.Errorf("run %d: got %d notifications, want %d", run+1, len(p.progress), want)
+		}
+		if _, err := g.Ask(t.Context(), "client/release", nil, nil); err != nil {
+			t.Errorf("run %d: got %v, want success", run+1, err)
+		}
+		var bad error
+		if j, bad = journal.Decode(j.Append(nil)); bad != nil {
+			t.Fatal(bad)
+		}
 	}
 }

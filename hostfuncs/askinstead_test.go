@@ -63,7 +63,8 @@ func waitingForms(t *testing.T, kept *store.Store) []elicit.Form {
 	return all
 }
 
-// TestAskInstead_deniesUntilOperatorAnswered checks that without waiting, the call is denied, and the next call gets the answer, once.
+// TestAskInstead_deniesUntilOperatorAnswered checks that without waiting, the call is denied, and the next call gets
+// the answer, once.
 func TestAskInstead_deniesUntilOperatorAnswered(t *testing.T) {
 	h, kept := formsHost(t, false)
 	ask := func(params string) (string, error) {
@@ -75,10 +76,10 @@ func TestAskInstead_deniesUntilOperatorAnswered(t *testing.T) {
 	all := waitingForms(t, kept)
 	var refused *runtime.AskError
 	if len(all) != 1 || !errors.As(err, &refused) || refused.Kind != runtime.KindDenied || refused.Hint != "sallyport answer "+all[0].ID || refused.RetryAfterMs == 0 {
-		t.Fatal(all, err)
+		t.Fatalf("got forms %+v and %v, want one form and a denial with its command", all, err)
 	}
 	if f := all[0]; f.Message() != "Plugin demo asks: Who?" || f.Plugin != "demo" || f.Principal != "stdio:1" {
-		t.Errorf("%+v", f)
+		t.Errorf("got form %+v, want the question of demo for stdio:1", f)
 	}
 	if _, err := ask(elicits); err == nil || len(waitingForms(t, kept)) != 1 {
 		t.Error("asked again:", waitingForms(t, kept))
@@ -90,14 +91,15 @@ func TestAskInstead_deniesUntilOperatorAnswered(t *testing.T) {
 		t.Error("another question has the answer:", got)
 	}
 	if got, err := ask(elicits); got != accepted || err != nil {
-		t.Error(got, err)
+		t.Errorf("got %s, %v, want %s", got, err, accepted)
 	}
 	if got, err := ask(elicits); err == nil {
 		t.Error("an answer holds twice:", got)
 	}
 }
 
-// TestAskInstead_waitsForOperator checks that with waiting, the guest gets the answer, also a decline and a missing answer.
+// TestAskInstead_waitsForOperator checks that with waiting, the guest gets the answer, also a decline and a missing
+// answer.
 func TestAskInstead_waitsForOperator(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	for _, tt := range []struct{ action, content, want string }{
@@ -160,7 +162,7 @@ func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 		}
 	}
 	if err := ask("stdio:1", "elicitation/create", page); err == nil || len(waitingForms(t, kept)) != 1 || waitingForms(t, kept)[0].URL() != "https://example.com/in" {
-		t.Error(err, waitingForms(t, kept))
+		t.Errorf("got %v and forms %+v, want an error and one form with the page", err, waitingForms(t, kept))
 	}
 	// nor without the operator's configuration
 	g, _ := deafGate(t, hostfuncs.NewHost(nil), nil, "stdio:1")
@@ -168,8 +170,8 @@ func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnsupported, "the client does not declare it", "")
 }
 
-// TestAskInstead_confirmationGoesToCaller checks that the host's own question about an ask line goes to the caller. If the caller
-// cannot answer, the operator is asked for a grant, not with a form in the plugin's name.
+// TestAskInstead_confirmationGoesToCaller checks that the host's own question about an ask line goes to the caller. If
+// the caller cannot answer, the operator is asked for a grant, not with a form in the plugin's name.
 func TestAskInstead_confirmationGoesToCaller(t *testing.T) {
 	h, kept := formsHost(t, true)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
@@ -180,12 +182,12 @@ func TestAskInstead_confirmationGoesToCaller(t *testing.T) {
 	defer cancel()
 	_, err := g.Ask(ctx, "http/fetch", json.RawMessage(`{"method":"POST","url":"`+s.URL+`/x"}`), &streams{})
 	if err == nil || !strings.Contains(err.Error(), "asks for a confirmation") || len(waitingForms(t, kept)) > 0 {
-		t.Error(err, waitingForms(t, kept))
+		t.Errorf("got %v and forms %+v, want a denial that asks for a confirmation and no form", err, waitingForms(t, kept))
 	}
 }
 
-// TestAskInstead_cancelledWaitHasNoAnswer checks that a call cancelled while it waits has no answer: its replay as a task asks
-// again.
+// TestAskInstead_cancelledWaitHasNoAnswer checks that a call cancelled while it waits has no answer: its replay as a
+// task asks again.
 func TestAskInstead_cancelledWaitHasNoAnswer(t *testing.T) {
 	h, kept, asked := askingHost(t, true)
 	j := journal.New()

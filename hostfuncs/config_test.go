@@ -6,7 +6,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 )
 
-// TestGate_operatorValuesOverrideConfigGrants checks that the operator's own values override those of config grants, name by name.
+// TestGate_operatorValuesOverrideConfigGrants checks that the operator's own values override those of config grants,
+// name by name.
 func TestGate_operatorValuesOverrideConfigGrants(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()

@@ -39,7 +39,8 @@ func counting(t *testing.T, sent *int) string {
 	}).URL
 }
 
-// TestConfirm_asksForEachRequest checks that each request matching an ask line is confirmed separately, in the host's own words.
+// TestConfirm_asksForEachRequest checks that each request matching an ask line is confirmed separately, in the host's
+// own words.
 func TestConfirm_asksForEachRequest(t *testing.T) {
 	var sent int
 	site := counting(t, &sent)
@@ -47,7 +48,7 @@ func TestConfirm_asksForEachRequest(t *testing.T) {
 	g := caller(t, p, nil, "stdio:1", "net: POST "+site+"/** {ask: true}")
 	for range 2 {
 		if a, err := fetch(t, g, post(site+"/x", "five5")); err != nil || a.text != "five5" {
-			t.Error(a, err)
+			t.Errorf("got %+v, %v, want the echo of five5", a, err)
 		}
 	}
 	want := `"message":"Sallyport asks: may plugin demo POST ` + site + `/x, with a body of 5 bytes (SHA-256 9caa1a017da4f2a1b836d0b4826549f651f3318bca4569af1d12549a92a3e0b0)? Yes is for this one request."`
@@ -86,8 +87,8 @@ func TestConfirm_needsAskLine(t *testing.T) {
 	}
 }
 
-// TestConfirm_replayAppliesAnswerToSameRequest checks that in the current protocol revision the question ends the call, and the replay applies
-// the answer to the same request.
+// TestConfirm_replayAppliesAnswerToSameRequest checks that in the current protocol revision the question ends the call,
+// and the replay applies the answer to the same request.
 func TestConfirm_replayAppliesAnswerToSameRequest(t *testing.T) {
 	for answer, want := range map[string]int{yes: 2, no: 1} {
 		var sent int
@@ -117,8 +118,8 @@ func TestConfirm_replayAppliesAnswerToSameRequest(t *testing.T) {
 	}
 }
 
-// TestConfirm_roundStopsAtQuestion checks that a round stops at a request that ends the call with a question, and that the replay
-// performs the later requests, each once and under its own key.
+// TestConfirm_roundStopsAtQuestion checks that a round stops at a request that ends the call with a question, and that
+// the replay performs the later requests, each once and under its own key.
 func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	var got, keys []string
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -108,7 +108,7 @@ func (f *office) takesBack() string {
 	f.t.Helper()
 	all, err := f.answers.Refused(f.t.Context())
 	if err != nil || len(all) != 1 {
-		f.t.Fatal(all, err)
+		f.t.Fatalf("got answers %+v, %v, want one", all, err)
 	}
 	return "sallyport revoke " + all[0].ID + ", which takes that back"
 }
@@ -132,7 +132,7 @@ func TestConsent_answerAllowsLaterCalls(t *testing.T) {
 	f.refused(err, "has been asked, and may allow with --want --always all of net: GET "+site+"/pages/**", allows(q))
 	if q.Plugin != "demo" || q.Digest != "sha256:1" || q.Principal != "stdio:1" || q.Effect != "GET "+site+"/pages/1" ||
 		q.Line != "net: GET "+site+"/pages/1?" || q.Want != "net: GET "+site+"/pages/**" || q.Why != `to \x1b[2Jlook\n` {
-		t.Errorf("%+v", q)
+		t.Errorf("got question %+v, want that of the page with its want", q)
 	}
 	f.refused(f.fetch(get(site+"/pages/1")), "has been asked", allows(q))
 	f.refused(f.fetch(get(site+"/other")), "no grant allows it", "net: GET "+site+"/other?") // never declared
@@ -220,8 +220,8 @@ func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 	}
 }
 
-// TestConsent_commandHidesFoldersFromRemoteCallers checks that commands in denials name this host's folders to local callers, and never to
-// callers with a token.
+// TestConsent_commandHidesFoldersFromRemoteCallers checks that commands in denials name this host's folders to local
+// callers, and never to callers with a token.
 func TestConsent_commandHidesFoldersFromRemoteCallers(t *testing.T) {
 	url := pages(t)
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET " + url + "/**"})
@@ -316,7 +316,7 @@ func TestConsent_askLineNeedsNoWant(t *testing.T) {
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET "+site+"/** {ask: true}")
 	f.refused(f.fetch(get(site+"/1")), "asks for a confirmation; the operator has been asked", allows(f.waiting()))
 	if q := f.waiting(); q.Want != "" || q.Line != "net: GET "+site+"/1?" {
-		t.Errorf("%+v", q)
+		t.Errorf("got question %+v, want the line of /1 and no want", q)
 	}
 	f.allow(f.waiting().ID, store.Answer{})
 	if err := f.fetch(get(site + "/1")); err != nil {
@@ -324,8 +324,8 @@ func TestConsent_askLineNeedsNoWant(t *testing.T) {
 	}
 }
 
-// TestConsent_tenThousandEffectsAskFewQuestions checks that ten thousand effects of a plugin lead to a few questions, and that the next
-// plugin can still ask.
+// TestConsent_tenThousandEffectsAskFewQuestions checks that ten thousand effects of a plugin lead to a few questions,
+// and that the next plugin can still ask.
 func TestConsent_tenThousandEffectsAskFewQuestions(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, []string{"net: GET http://loud.example/**"})
@@ -346,8 +346,8 @@ func TestConsent_tenThousandEffectsAskFewQuestions(t *testing.T) {
 	f.refused(f.fetch(get("http://quiet.example/")), "has been asked", allows(f.last()))
 }
 
-// TestConsent_limitsQuestionsOfOneCall checks that a call that waits for each answer asks about each effect, up to a limit that
-// it reports.
+// TestConsent_limitsQuestionsOfOneCall checks that a call that waits for each answer asks about each effect, up to a
+// limit that it reports.
 func TestConsent_limitsQuestionsOfOneCall(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: GET http://many.example/** {ask: true}")
@@ -366,13 +366,13 @@ func TestConsent_limitsQuestionsOfOneCall(t *testing.T) {
 func (f *office) last() store.Question {
 	all, err := f.answers.Questions(f.t.Context())
 	if err != nil || len(all) == 0 {
-		f.t.Fatal(all, err)
+		f.t.Fatalf("got questions %+v, %v, want some", all, err)
 	}
 	return all[len(all)-1]
 }
 
-// TestConsent_answerStaysUnderCeiling checks that a stored answer is read as one line, under the current ceiling, and so
-// cannot widen itself.
+// TestConsent_answerStaysUnderCeiling checks that a stored answer is read as one line, under the current ceiling, and
+// so cannot widen itself.
 func TestConsent_answerStaysUnderCeiling(t *testing.T) {
 	t.Parallel()
 	site := pages(t)

@@ -20,13 +20,13 @@ func TestConsent_onceHoldsForOneCallOnFiles(t *testing.T) {
 	home := world(t)
 	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
 	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Error(e)
+		t.Errorf("got errno %v, want ENOENT", e)
 	}
 	f.allow(f.waiting().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 	g := f.call()
 	for range 2 { // the answer is for a call, which may open the file again
 		if text, e := readFile(g.Files(), home+"/work/a.txt"); text != "A" || e != 0 {
-			t.Error(text, e)
+			t.Errorf("got %q, errno %v, want A", text, e)
 		}
 	}
 	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
@@ -34,13 +34,13 @@ func TestConsent_onceHoldsForOneCallOnFiles(t *testing.T) {
 	}
 	f.allow(f.waiting().ID, store.Answer{Want: true})
 	if text, e := readFile(f.call().Files(), home+"/work/sub/b.md"); text != "B" || e != 0 {
-		t.Error(text, e)
+		t.Errorf("got %q, errno %v, want B", text, e)
 	}
 	f.silent()
 }
 
-// TestConsent_listingIsAboutNames checks that a question about listing a folder is about its names: the answer shows them, and a
-// want must cover them.
+// TestConsent_listingIsAboutNames checks that a question about listing a folder is about its names: the answer shows
+// them, and a want must cover them.
 func TestConsent_listingIsAboutNames(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -49,11 +49,11 @@ func TestConsent_listingIsAboutNames(t *testing.T) {
 		t.Error("listed")
 	}
 	if q := f.waiting(); q.Line != "fs: read ~/work/*" || q.Effect != "list ~/work" {
-		t.Errorf("%+v", q)
+		t.Errorf("got question %+v, want that of the list of ~/work", q)
 	}
 	f.allow(f.waiting().ID, store.Answer{})
 	if names, e := listDir(f.call().Files(), home+"/work"); e != 0 || !strings.Contains(names, "a.txt") {
-		t.Error(names, e)
+		t.Errorf("got %q, errno %v, want a.txt among the names", names, e)
 	}
 	f.plugin.Wants = []hostfuncs.Want{{Grants: mustSet(t, "fs: read ~/other/c.txt")}}
 	listDir(f.call().Files(), home+"/other")
@@ -115,10 +115,10 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 			}
 			q := f.waiting()
 			if q.Line != "fs: write ~/work/new/deep/a.txt" || q.Effect != "write ~/work/new/deep/a.txt" {
-				t.Errorf("%+v", q)
+				t.Errorf("got question %+v, want that of the new file", q)
 			}
 			if d := g.Denials(); len(d) != 1 || d[0].Hint != allows(q) {
-				t.Errorf("%+v", d)
+				t.Errorf("got denials %+v, want one with %s", d, allows(q))
 			}
 			if _, err := os.Stat(home + "/work/new"); err == nil {
 				t.Error("a folder that nobody allowed is there")
@@ -132,10 +132,10 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 			_, _ = f.save(path)
 			f.allow(f.last().ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 			if g, err = f.save(path); err != nil {
-				t.Fatal(err, g.Denials())
+				t.Fatalf("got %v and denials %+v, want a saved file", err, g.Denials())
 			}
 			if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
-				t.Error(string(text), err)
+				t.Errorf("got %q, %v, want new", text, err)
 			}
 			if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
 				t.Errorf("answers that were used are left: %+v %v", left, err)
@@ -156,8 +156,8 @@ func (f *office) soon(answer func(q store.Question) error) {
 	}
 }
 
-// TestConsent_waitingCallReadsAndWritesAnsweredFile checks that a call that waited for an answer about a file can read it, write it, and
-// create its parent folders. Paths reported as absent before stay absent.
+// TestConsent_waitingCallReadsAndWritesAnsweredFile checks that a call that waited for an answer about a file can read
+// it, write it, and create its parent folders. Paths reported as absent before stay absent.
 func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -183,7 +183,7 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 		t.Error("what leads to a file that it has is not there:", e)
 	}
 	if d := g.Denials(); len(d) != 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("got denials %+v, want none", d)
 	}
 
 	saved := make(chan error)
@@ -197,7 +197,7 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
-		t.Error(string(text), err)
+		t.Errorf("got %q, %v, want new", text, err)
 	}
 	go func() {
 		_, err := f.save(home + "/work/no/x.txt")
@@ -215,8 +215,8 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 	}
 }
 
-// TestConsent_waitsForPathBelowWorkspace checks that a call that only uses paths below /workspace is asked about the host's
-// files, waits, and finds them there.
+// TestConsent_waitsForPathBelowWorkspace checks that a call that only uses paths below /workspace is asked about the
+// host's files, waits, and finds them there.
 func TestConsent_waitsForPathBelowWorkspace(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -236,10 +236,10 @@ func TestConsent_waitsForPathBelowWorkspace(t *testing.T) {
 			return err
 		})
 		if err := <-saved; err != nil {
-			t.Error(path, err)
+			t.Errorf("%s: got %v, want a saved file", path, err)
 		}
 		if text, err := os.ReadFile(strings.Replace(path, "/workspace", home+"/work", 1)); err != nil || string(text) != "new" {
-			t.Error(string(text), err)
+			t.Errorf("got %q, %v, want new", text, err)
 		}
 	}
 }
@@ -258,8 +258,8 @@ func (f *office) revokeAll() {
 	f.later()
 }
 
-// TestConsent_deniesDeferredLookupsAfterCall checks that deferred lookups are denied after the call, unless they led to a path that was denied
-// itself, and that a call fails if its own folder is denied.
+// TestConsent_deniesDeferredLookupsAfterCall checks that deferred lookups are denied after the call, unless they led to
+// a path that was denied itself, and that a call fails if its own folder is denied.
 func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	t.Parallel()
 	home := world(t)
@@ -268,7 +268,7 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	tr := g.Files()
 	for _, path := range []string{"/work", "/work/sub", "/work/none"} { // two that exist, one that does not
 		if _, e := tr.Stat(home+path, true); e != wasi.ENOENT {
-			t.Error(path, e)
+			t.Errorf("%s: got errno %v, want ENOENT", path, e)
 		}
 	}
 	f.silent()
@@ -276,7 +276,7 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 		t.Error(err)
 	}
 	if d := g.Denials(); len(d) != 2 || d[0].Effect != "read ~/work/sub" || d[1].Effect != "read ~/work/none" {
-		t.Errorf("%+v", d)
+		t.Errorf("got denials %+v, want those of ~/work/sub and ~/work/none", d)
 	}
 	f.waiting() // one question for a want
 	f.revokeAll()
@@ -284,10 +284,10 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	g = f.call()
 	tr = g.Files()
 	if e := tr.Mkdir(home + "/work/sub"); e != 0 { // it exists, which is not revealed
-		t.Error(e)
+		t.Errorf("got errno %v, want success", e)
 	}
 	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
-		t.Error(e)
+		t.Errorf("got errno %v, want success", e)
 	}
 	err := g.Conclude(nil)
 	var end *runtime.EndError
@@ -299,10 +299,10 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	g = f.call()
 	tr = g.Files()
 	if e := tr.Mkdir(home + "/work/gone"); e != 0 {
-		t.Error(e)
+		t.Errorf("got errno %v, want success", e)
 	}
 	if e := tr.Rmdir(home + "/work/gone"); e != 0 {
-		t.Error(e)
+		t.Errorf("got errno %v, want success", e)
 	}
 	if err := g.Conclude(nil); err != nil {
 		t.Error("a folder that was removed again:", err)

@@ -16,8 +16,8 @@ func sends(u, headers, body string) string {
 	return fmt.Sprintf(`{"method":"POST","url":%q,"headers":%s,"body":%q}`, u, headers, body)
 }
 
-// TestConsent_onceCoversShownRequestOnly checks that a one-time answer covers the shown request only: the URL, each field,
-// and the body by size and digest.
+// TestConsent_onceCoversShownRequestOnly checks that a one-time answer covers the shown request only: the URL, each
+// field, and the body by size and digest.
 func TestConsent_onceCoversShownRequestOnly(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -54,7 +54,8 @@ func TestConsent_onceCoversShownRequestOnly(t *testing.T) {
 	}
 }
 
-// TestConsent_neverAsksAboutLongHeader checks that no one is asked about a request that cannot be shown, which is therefore denied.
+// TestConsent_neverAsksAboutLongHeader checks that no one is asked about a request that cannot be shown, which is
+// therefore denied.
 func TestConsent_neverAsksAboutLongHeader(t *testing.T) {
 	t.Parallel()
 	site := pages(t)
@@ -86,8 +87,8 @@ func TestConsent_alwaysExcludesQuery(t *testing.T) {
 	}
 }
 
-// TestElicit_starsNeverMeanPrivatePages checks that a line with stars sends no user to this machine or its network: such an address
-// must be named, and a name in a private network needs private: true.
+// TestElicit_starsNeverMeanPrivatePages checks that a line with stars sends no user to this machine or its network:
+// such an address must be named, and a name in a private network needs private: true.
 func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 	const this = ", which no grant names"
 	for _, tt := range []struct{ line, url, class, hint string }{

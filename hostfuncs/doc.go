@@ -1,14 +1,18 @@
 // Package hostfuncs performs the effects of guests outside their sandbox, each behind a capability check.
 //
-// All effects go through the Gate of the call. One of its functions checks the effect against the plugin's policy,
-// records it for the receipt, and performs it:
+// Each effect is one value that the Gate of the call passes: it checks the effect against the plugin's policy, records
+// it for the receipt, and performs it:
 //
-//	            Ask(method, params)                              ┌ log       slog, the client
-//	guest ──▶ ABI ──────────────▶ Gate ── check ─ record ─ effect ┼ progress  the client
-//	   └────▶ WASI ──▶ jail ──────▶ ▲        │                    ├ net       our own HTTP client
-//	            Allow(op, path)     │        └─▶ Denial: why, and  └ fs        the files of the host
-//	                             Policy          the line that
-//	                    (grants, configuration)  would allow it
+//	            Ask(method, params)                            ┌ log       slog, the client
+//	guest ──▶ ABI ──────────────▶ Gate.pass ── check ─ effect ──┼ progress  the client
+//	   └────▶ WASI ──▶ jail ──────▶ ▲            │             ├ net       our own HTTP client
+//	            Allow(op, path)     │            └─▶ Denial     └ fs        the files of the host
+//	                             Policy               why, and the line that would allow it
+//	                    (grants, configuration)
+//
+// A gate has parts, each with its own fields: rules decide, consents hold the answers of the operator and the caller,
+// replay is the journal, the recorder collects the receipt, the session is the exchange with the caller, writes are
+// held back until the commit, intents are announced before a change, and the lifetime ends it all.
 //
 // A program has one Host. It makes a Policy for each plugin from the operator's grants, and a Policy makes a Gate
 // for each call:
@@ -21,5 +25,6 @@
 //	receipt := gate.Receipt()
 //
 // An effect without a grant is denied with the plugin's name, the effect, and the narrowest line that would allow it.
-// Gate.Denials returns the denials of a call. The table of methods lists the host functions that Ask serves.
+// Gate.Denials returns the denials of a call. The table of families lists the kinds of effects, with the host functions
+// that Ask serves.
 package hostfuncs

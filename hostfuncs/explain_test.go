@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// TestExplain_matchesOutcomeOfRequest checks that Explain matches the outcome of the request, also where the matching line does
-// not name an address that must be named.
+// TestExplain_matchesOutcomeOfRequest checks that Explain matches the outcome of the request, also where the matching
+// line does not name an address that must be named.
 func TestExplain_matchesOutcomeOfRequest(t *testing.T) {
 	const whole, within = "net: GET {args.page:url}", `net: GET {args.page:url} {within: ["http://127.0.0.1/**"]}`
 	for _, tt := range []struct{ line, url, reason string }{
@@ -75,8 +75,8 @@ func TestExplain_ceilingMustSpellPathOut(t *testing.T) {
 	}
 }
 
-// TestExplain_matchesOutcomeOfFileAccess checks that Explain matches the outcome of a file access, through links and from
-// /workspace.
+// TestExplain_matchesOutcomeOfFileAccess checks that Explain matches the outcome of a file access, through links and
+// from /workspace.
 func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
 	home := world(t)
 	for name, target := range map[string]string{"work/out": "../other/c.txt", "work/in": "a.txt", "work/folder": "../other", "work/denied": "sub/b.md"} {

@@ -130,8 +130,8 @@ func listDir(tr wasi.Tree, path string) (names string, e wasi.Errno) {
 	}
 }
 
-// TestFS_listingIsSeparateEffect checks that listing a folder is a separate effect; if a line shows none of its names, it is denied,
-// not empty.
+// TestFS_listingIsSeparateEffect checks that listing a folder is a separate effect; if a line shows none of its names,
+// it is denied, not empty.
 func TestFS_listingIsSeparateEffect(t *testing.T) {
 	home := world(t)
 	for line, want := range map[string]string{
@@ -155,14 +155,15 @@ func TestFS_listingIsSeparateEffect(t *testing.T) {
 	}
 }
 
-// TestFS_relativePathWithoutWorkspaceSuggestsNoLine checks that a relative path without a workspace is no host file: no line for it is suggested.
+// TestFS_relativePathWithoutWorkspaceSuggestsNoLine checks that a relative path without a workspace is no host file: no
+// line for it is suggested.
 func TestFS_relativePathWithoutWorkspaceSuggestsNoLine(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)}, "fs: read ~/work/**")
 	if _, e := readFile(tr, "/workspace/a.txt"); e != wasi.ENOENT {
-		t.Error(e)
+		t.Errorf("got errno %v, want ENOENT", e)
 	}
 	if d := g.Denials(); len(d) != 1 || d[0].Hint != "" || !strings.Contains(d[0].Reason, "no workspace is set") {
-		t.Errorf("%+v", d)
+		t.Errorf("got denials %+v, want one without a line, as no workspace is set", d)
 	}
 }
 
@@ -222,10 +223,10 @@ func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 		}
 	}
 	if e := tr.Mkdir(home + "/evil"); e != 0 {
-		t.Fatal(e)
+		t.Fatalf("got errno %v, want success", e)
 	}
 	if e := tr.Mkdir(home + "/evil/hooks"); e != 0 {
-		t.Fatal(e)
+		t.Fatalf("got errno %v, want success", e)
 	}
 	if e := tr.Rename(home+"/evil", home+"/other/.git"); e == 0 {
 		t.Error("a folder became a repository's own by a new name")
@@ -279,8 +280,8 @@ func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 	}
 }
 
-// TestFS_protectsNewFileWithPrefix checks that a new file beside a protected one, with the protected prefix, is protected at
-// once.
+// TestFS_protectsNewFileWithPrefix checks that a new file beside a protected one, with the protected prefix, is
+// protected at once.
 func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 	home := world(t)
 	o := hostfuncs.Options{Home: home, Protected: []string{filepath.Join(home, "work", "client.json.bak-*")}}
@@ -321,7 +322,7 @@ func TestOutput_logsEachLine(t *testing.T) {
 	w := g.Output()
 	for _, p := range []string{"one\ntw", "o\r\n\n", "\x1b[31mred\n", strings.Repeat("x", 10<<10), "last"} {
 		if n, err := w.Write([]byte(p)); n != len(p) || err != nil {
-			t.Fatal(n, err)
+			t.Fatalf("got %d, %v, want %d bytes", n, err, len(p))
 		}
 	}
 	g.Close()
@@ -352,7 +353,8 @@ func TestOutput_isBounded(t *testing.T) {
 	}
 }
 
-// TestFS_protectsKeysUnderBothNamesOfHome checks that keys in a home behind a link are protected under both of its names.
+// TestFS_protectsKeysUnderBothNamesOfHome checks that keys in a home behind a link are protected under both of its
+// names.
 func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 	home := world(t)
 	link := filepath.Join(t.TempDir(), "me")
@@ -373,7 +375,8 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 	}
 }
 
-// TestFS_workingDirectoryExistsWithoutWorkspace checks that the working directory exists without a workspace, empty and not writable.
+// TestFS_workingDirectoryExistsWithoutWorkspace checks that the working directory exists without a workspace, empty and
+// not writable.
 func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
 	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
@@ -412,8 +415,8 @@ func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 
 func second[T any](_ T, e wasi.Errno) wasi.Errno { return e }
 
-// TestFS_directWritesOnceWithJournal checks that a call with a journal writes nothing in place: appended text is there once,
-// after success.
+// TestFS_directWritesOnceWithJournal checks that a call with a journal writes nothing in place: appended text is there
+// once, after success.
 func TestFS_directWritesOnceWithJournal(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
@@ -425,11 +428,11 @@ func TestFS_directWritesOnceWithJournal(t *testing.T) {
 	appendOnce := func(g *hostfuncs.Gate) error {
 		f, e := g.Files().Open(path, wasi.OpenOptions{Read: true, Write: true})
 		if e != 0 {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		s, _ := f.Stat()
 		if _, e := f.WriteAt([]byte("1"), int64(s.Size)); e != 0 {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		f.Close()
 		if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); err != nil {

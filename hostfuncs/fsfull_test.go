@@ -8,13 +8,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// TestFS_reachedLimitIsDeniedOnce checks that reaching a write limit is denied once per limit, with the option that would
-// suffice.
+// TestFS_reachedLimitIsDeniedOnce checks that reaching a write limit is denied once per limit, with the option that
+// would suffice.
 func TestFS_reachedLimitIsDeniedOnce(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/** {quota: 10B, files: 2}")
 	if e := writeFile(tr, home+"/work/one", "1234567"); e != 0 {
-		t.Fatal(e)
+		t.Fatalf("got errno %v, want success", e)
 	}
 	for range 2 {
 		if e := writeFile(tr, home+"/work/two", "123456"); e != wasi.ENOSPC {

@@ -84,7 +84,7 @@ func TestFS_hidesTemporaryFilesOfCommits(t *testing.T) {
 			for _, dir := range []string{"", "/sub"} {
 				f, e := tr.Open(home+"/work"+dir, wasi.OpenOptions{Read: true, Directory: true})
 				if e != 0 {
-					t.Fatal(e)
+					t.Fatalf("got errno %v, want success", e)
 				}
 				for {
 					list, _ := f.ReadDir(100)
@@ -103,8 +103,8 @@ func TestFS_hidesTemporaryFilesOfCommits(t *testing.T) {
 	}
 }
 
-// TestFS_hidesTargetsOfLinksFromRemoteCallers checks that the targets of the operator's links are reported to local callers and the log; a
-// caller over HTTP gets the requested path.
+// TestFS_hidesTargetsOfLinksFromRemoteCallers checks that the targets of the operator's links are reported to local
+// callers and the log; a caller over HTTP gets the requested path.
 func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 	for _, principal := range []string{"stdio:0", "token:alice", "anonymous"} {
 		home := linked(t)
@@ -129,7 +129,7 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 		}
 		d, e := tr.Open("/workspace/folder", wasi.OpenOptions{Read: true, Directory: true})
 		if e != 0 {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		tr.Symlink("../../other", d.Path()+"/m") // guests continue from an open folder
 		if err := os.WriteFile(home+"/granted/deep/x", nil, 0o600); err != nil {
@@ -137,10 +137,10 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 		}
 		var end *runtime.EndError
 		if text, e := readFile(tr, "/workspace/folder/x"); e != 0 || text != "" {
-			t.Fatal(e)
+			t.Fatalf("got %q, errno %v, want an empty file", text, e)
 		}
 		if e := writeFile(tr, "/workspace/folder/x", "mine"); e != 0 {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 		if err := os.WriteFile(home+"/granted/deep/x", []byte("somebody's"), 0o600); err != nil {
 			t.Fatal(err)

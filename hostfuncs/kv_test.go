@@ -56,16 +56,16 @@ func TestKV_isStoredWhenCallSucceeds(t *testing.T) {
 	k := newKeeper(t, "kv: 1KiB")
 	a := k.call("stdio:1")
 	if got := ask(t, a, "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
-		t.Error(got)
+		t.Errorf("got %s, want null and version 0", got)
 	}
 	if got := ask(t, a, "kv/set", `{"key":"k","value":{"n":[1]},"ifVersion":0}`); got != `{"version":-1}` {
-		t.Error(got)
+		t.Errorf("got %s, want version -1", got)
 	}
 	if got := ask(t, a, "kv/get", `{"key":"k"}`); got != `{"value":{"n":[1]},"version":-1}` {
 		t.Error("its own write:", got)
 	}
 	if got := ask(t, a, "kv/set", `{"key":"k","value":2,"ifVersion":-1}`); got != `{"version":-2}` {
-		t.Error(got)
+		t.Errorf("got %s, want version -2", got)
 	}
 	for _, other := range []*hostfuncs.Gate{k.call("stdio:1"), k.call("token:x")} {
 		if got := ask(t, other, "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
@@ -76,7 +76,7 @@ func TestKV_isStoredWhenCallSucceeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := ask(t, k.call("stdio:1"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `{"value":2,"version":`) {
-		t.Error(got)
+		t.Errorf("got %s, want value 2 with a version", got)
 	}
 	if got := ask(t, k.call("token:x"), "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
 		t.Error("another principal's:", got)
@@ -100,7 +100,7 @@ func TestKV_comparesVersions(t *testing.T) {
 	version := jsonraw.Get(json.RawMessage(ask(t, a, "kv/get", `{"key":"n"}`)), "version")
 	for _, g := range []*hostfuncs.Gate{a, b} {
 		if got := ask(t, g, "kv/set", fmt.Sprintf(`{"key":"n","value":1,"ifVersion":%s}`, version)); !strings.HasPrefix(got, `{"version"`) {
-			t.Error(got)
+			t.Errorf("got %s, want a version", got)
 		}
 	}
 	if err := a.Land(t.Context()); err != nil {
@@ -108,7 +108,7 @@ func TestKV_comparesVersions(t *testing.T) {
 	}
 	wantEnd(t, b.Land(t.Context()), runtime.KindConflict, `key "n" was changed by another call, and nothing was written`)
 	if got := ask(t, k.call("p"), "kv/set", fmt.Sprintf(`{"key":"n","value":1,"ifVersion":%s}`, version)); !strings.HasPrefix(got, `conflict: key "n" has version`) {
-		t.Error(got)
+		t.Errorf("got %s, want a conflict", got)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestKV_isCommittedTogetherWithFiles(t *testing.T) {
 	a, b := k.call("p"), k.call("p")
 	for _, g := range []*hostfuncs.Gate{a, b} {
 		if e := writeFile(g.Files(), dir+"/f", "x"); e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 	}
 	ask(t, a, "kv/set", `{"key":"a","value":12345}`)
@@ -131,7 +131,7 @@ func TestKV_isCommittedTogetherWithFiles(t *testing.T) {
 		t.Errorf("the file holds %q", got)
 	}
 	if e := writeFile(b.Files(), dir+"/f", "y"); e != wasi.ESUCCESS {
-		t.Fatal(e)
+		t.Fatalf("got errno %v, want success", e)
 	}
 	wantEnd(t, b.Land(t.Context()), runtime.KindLimit, "it keeps more than the 10 bytes that it was granted, and nothing was written")
 	if got := readAll(t, filepath.Join(dir, "f")); got != "x" {
@@ -192,13 +192,13 @@ func TestKV_rejectsInvalidRequests(t *testing.T) {
 		}
 	}
 	if got := ask(t, k.call("anonymous"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
-		t.Error(got)
+		t.Errorf("got %s, want unsupported", got)
 	}
 	if got := ask(t, newKeeper(t).call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `denied: plugin "demo" may not read a stored value`) {
-		t.Error(got)
+		t.Errorf("got %s, want a denial", got)
 	}
 	if got := ask(t, newGate(t, nil, "kv: 1KiB"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
-		t.Error(got)
+		t.Errorf("got %s, want unsupported", got)
 	}
 }
 

@@ -21,15 +21,15 @@ func lander(t *testing.T, k *keeper, dir string) *hostfuncs.Gate {
 	files := g.Files()
 	for _, name := range []string{"f", "g"} {
 		if e := writeFile(files, filepath.Join(dir, name), "x"); e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("got errno %v, want success", e)
 		}
 	}
 	ask(t, g, "kv/set", `{"key":"k","value":1}`)
 	return g
 }
 
-// TestLand_isWholeWhenClientDisconnects checks that files and keys are committed together or not at all whenever the client
-// disconnects, and that the result reports the outcome correctly.
+// TestLand_isWholeWhenClientDisconnects checks that files and keys are committed together or not at all whenever the
+// client disconnects, and that the result reports the outcome correctly.
 func TestLand_isWholeWhenClientDisconnects(t *testing.T) {
 	steps := 0
 	for gone := 0; gone == 0 || gone <= steps; gone++ {

@@ -42,8 +42,8 @@ func learning(t *testing.T, learn bool, lines []string, addresses ...string) (li
 	return auditLines(t, dir), string(r.JSON())
 }
 
-// TestLearn_recordsLinesWithArguments checks that used and denied lines are recorded with the names of arguments, once per line,
-// only for plugins with Learn, and never in the caller's receipt.
+// TestLearn_recordsLinesWithArguments checks that used and denied lines are recorded with the names of arguments, once
+// per line, only for plugins with Learn, and never in the caller's receipt.
 func TestLearn_recordsLinesWithArguments(t *testing.T) {
 	addresses := []string{"http://site.example/repos/me/x", "http://site.example/repos/me/x", "http://other.example/k?key=plain-value&n=1"}
 	line, receipt := learning(t, true, []string{"net: GET http://site.example/**"}, addresses...)
@@ -66,7 +66,7 @@ func TestLearn_recordsLinesWithArguments(t *testing.T) {
 func TestLearn_skipsEffectsThatNoGrantAllows(t *testing.T) {
 	line, _ := learning(t, true, nil, "http://user:pass@site.example/x", "gopher://site.example/x")
 	if strings.Contains(line, "learnt") {
-		t.Error(line)
+		t.Errorf("got %s, want no learnt lines", line)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestLearn_isBounded(t *testing.T) {
 	}
 }
 
-// TestLearn_namesArgumentsOfTools checks that tool calls are learned with the names of arguments, and that values from other
-// sources are not recorded.
+// TestLearn_namesArgumentsOfTools checks that tool calls are learned with the names of arguments, and that values from
+// other sources are not recorded.
 func TestLearn_namesArgumentsOfTools(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"who":"me"}`:                      `tools: [{forge-get: {who: \\\"{args.owner}\\\"}}]`,
@@ -118,8 +118,8 @@ func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, err
 	return nil, errors.New("there is none")
 }
 
-// TestLearn_lineAllowsItsEffect checks that a learned line allows its effect: no other line denies it, max_grants covers
-// it, and it names an address that must be named.
+// TestLearn_lineAllowsItsEffect checks that a learned line allows its effect: no other line denies it, max_grants
+// covers it, and it names an address that must be named.
 func TestLearn_lineAllowsItsEffect(t *testing.T) {
 	dir := t.TempDir()
 	log := audit.New(dir, audit.Options{})
@@ -205,8 +205,8 @@ func linesLearnt(t *testing.T, dir string) (got []string) {
 	return got
 }
 
-// TestLearn_staysWithinAllowingLine checks that a learned line is no broader than the allowing line: values of arguments stay
-// below its path, its limits stay, and a whole home is bound to no argument.
+// TestLearn_staysWithinAllowingLine checks that a learned line is no broader than the allowing line: values of
+// arguments stay below its path, its limits stay, and a whole home is bound to no argument.
 func TestLearn_staysWithinAllowingLine(t *testing.T) {
 	home := world(t)
 	for _, tt := range []struct{ line, args, file, want string }{

@@ -45,8 +45,8 @@ func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate
 	}
 }
 
-// TestReplay_noQuestionsAfterCalleeWrote checks that a call cannot ask after a nested call wrote: nested calls do not run again
-// in a replay, so their writes would be lost but reported as done.
+// TestReplay_noQuestionsAfterCalleeWrote checks that a call cannot ask after a nested call wrote: nested calls do not
+// run again in a replay, so their writes would be lost but reported as done.
 func TestReplay_noQuestionsAfterCalleeWrote(t *testing.T) {
 	for method, want := range map[string]string{
 		"kv/set": "limit: the call can ask nothing any more: a tool that it called has written something, which lasts when this call has succeeded",
@@ -54,7 +54,7 @@ func TestReplay_noQuestionsAfterCalleeWrote(t *testing.T) {
 	} {
 		g := calling(t, method)(journal.New())
 		if got := ask(t, g, "tools/call", `{"name":"inner-run"}`); !strings.Contains(got, "content") {
-			t.Fatal(got)
+			t.Fatalf("got %s, want the content of the callee", got)
 		}
 		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, hostfuncs.ErrSuspended) != (want == "waits") {
@@ -74,7 +74,7 @@ func TestReplay_endsAfterCalleeWroteAndProcessDied(t *testing.T) {
 			return nil
 		})
 		if got := ask(t, outer(j), "tools/call", `{"name":"inner-run"}`); got != `{"content":[]}` {
-			t.Fatal(got)
+			t.Fatalf("got %s, want empty content", got)
 		}
 		if err := j.Begin("end", "end"); err != nil { // writes the earlier entries to disk
 			t.Fatal(err)

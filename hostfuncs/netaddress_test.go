@@ -85,8 +85,8 @@ func TestFetch_deniesLocalAddressesUnlessNamed(t *testing.T) {
 	wantAsk(t, err, runtime.KindUnavailable, "host nothing.example is not known", "")
 }
 
-// TestFetch_connectsToCheckedAddress checks that a name that resolves to a public address, and then to this machine, connects only
-// to the address that was checked, and that the next connection is checked again.
+// TestFetch_connectsToCheckedAddress checks that a name that resolves to a public address, and then to this machine,
+// connects only to the address that was checked, and that the next connection is checked again.
 func TestFetch_connectsToCheckedAddress(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -108,8 +108,8 @@ func TestFetch_connectsToCheckedAddress(t *testing.T) {
 	}
 }
 
-// TestFetch_pooledConnectionsServeOnePluginAndGrant checks that an open connection keeps its address, regardless of later resolutions,
-// and serves only its own plugin and kind of grant.
+// TestFetch_pooledConnectionsServeOnePluginAndGrant checks that an open connection keeps its address, regardless of
+// later resolutions, and serves only its own plugin and kind of grant.
 func TestFetch_pooledConnectionsServeOnePluginAndGrant(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
 	z := &zone{names: map[string][][]string{"host.example": {{"10.0.0.1"}}}}
@@ -143,8 +143,8 @@ func TestFetch_pooledConnectionsServeOnePluginAndGrant(t *testing.T) {
 	}
 }
 
-// TestFetch_denialDemandsNoNameThatLineHas checks that a denial does not demand a named address where a line names it with its port,
-// or waits for a value of the call.
+// TestFetch_denialDemandsNoNameThatLineHas checks that a denial does not demand a named address where a line names it
+// with its port, or waits for a value of the call.
 func TestFetch_denialDemandsNoNameThatLineHas(t *testing.T) {
 	const target = "http://127.0.0.1:8080/x"
 	for line, why := range map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
-// TestNewFolders_areWholeOrDenied checks that creating folders, or a file below new ones, either succeeds or is denied, whether or not
-// the operator is asked, and that failed operations are not recorded as effects.
+// TestNewFolders_areWholeOrDenied checks that creating folders, or a file below new ones, either succeeds or is denied,
+// whether or not the operator is asked, and that failed operations are not recorded as effects.
 func TestNewFolders_areWholeOrDenied(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -110,8 +110,8 @@ func (f *office) learns(home string, seed uint64) (all []string) {
 	return all
 }
 
-// TestFS_partlyGrantedFolderHidesRest checks that a guest in a partly granted folder cannot observe the rest: all results
-// are as if nothing else existed.
+// TestFS_partlyGrantedFolderHidesRest checks that a guest in a partly granted folder cannot observe the rest: all
+// results are as if nothing else existed.
 func TestFS_partlyGrantedFolderHidesRest(t *testing.T) {
 	t.Parallel()
 	const calls = 80

@@ -33,7 +33,7 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 	}
 	for range 2 {
 		if said, _ := try("a"); said != "" {
-			t.Fatal(said)
+			t.Fatalf("got %q, want admission", said)
 		}
 	}
 	if said, ms := try("a"); said != `plugin "p" serves 2 calls a second of one caller (limits.principal_rate): try again in 500ms` || ms != 500 {
@@ -41,7 +41,7 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 	}
 	for range 2 {
 		if said, _ := try("b"); said != "" {
-			t.Fatal(said)
+			t.Fatalf("got %q, want admission", said)
 		}
 	}
 	if said, ms := try("c"); said != `plugin "p" serves 4 calls a second (limits.rate): try again in 250ms` || ms != 250 {
@@ -132,6 +132,6 @@ func TestQuota_rateOfOneAdmitsOneCall(t *testing.T) {
 	release()
 	_, err = q.admit("a")
 	if said, _ := limitIn(t, err); said != `plugin "p" serves 1 call a second (limits.rate): try again in 1s` {
-		t.Error(said)
+		t.Errorf("got %q, want the limit of 1 call a second", said)
 	}
 }

@@ -107,8 +107,8 @@ func everything(tr wasi.Tree, path, beside string) (done []string) {
 	return done
 }
 
-// TestFS_grantAppliesToResolvedPath checks that a grant applies to the resolved path, not the requested one: no link widens a line,
-// whether the path comes from the line, a value of the call, the workspace or the client's roots.
+// TestFS_grantAppliesToResolvedPath checks that a grant applies to the resolved path, not the requested one: no link
+// widens a line, whether the path comes from the line, a value of the call, the workspace or the client's roots.
 func TestFS_grantAppliesToResolvedPath(t *testing.T) {
 	tests := []struct {
 		lines []string
@@ -225,7 +225,7 @@ func TestFS_guestLinkWidensNothing(t *testing.T) {
 			}
 		}
 		if e := tr.Symlink("x", "/workspace/a/m"); e != 0 {
-			t.Error(e)
+			t.Errorf("got errno %v, want success", e)
 		}
 		if err := first.Land(t.Context()); err != nil {
 			t.Fatal(err)
@@ -270,8 +270,8 @@ func TestFS_guestLinksLeadToWritablePaths(t *testing.T) {
 	}
 }
 
-// TestFS_operatorLinksAreFollowedAndHidden checks that the workspace may be named by a link, and that links on the way are hidden
-// from the guest while their targets are granted.
+// TestFS_operatorLinksAreFollowedAndHidden checks that the workspace may be named by a link, and that links on the way
+// are hidden from the guest while their targets are granted.
 func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	home := linked(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
@@ -297,8 +297,8 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	}
 }
 
-// TestFS_limitsApplyToResolvedPath checks that ceilings, protected folders and paths that must be spelled out apply to the
-// resolved path, wherever the workspace is, and that a line that spells out the resolved path allows it through the
+// TestFS_limitsApplyToResolvedPath checks that ceilings, protected folders and paths that must be spelled out apply to
+// the resolved path, wherever the workspace is, and that a line that spells out the resolved path allows it through the
 // link.
 func TestFS_limitsApplyToResolvedPath(t *testing.T) {
 	home := linked(t)
@@ -338,8 +338,8 @@ func TestFS_limitsApplyToResolvedPath(t *testing.T) {
 	}
 }
 
-// TestFS_deniesLinksThatRenameStartFiles checks that a guest creates no link that would give a folder's files the names of
-// start-up files or of a repository: the folder can be filled under other names at any time.
+// TestFS_deniesLinksThatRenameStartFiles checks that a guest creates no link that would give a folder's files the names
+// of start-up files or of a repository: the folder can be filled under other names at any time.
 func TestFS_deniesLinksThatRenameStartFiles(t *testing.T) {
 	for _, mode := range []string{"", " {mode: direct}"} {
 		home := world(t)

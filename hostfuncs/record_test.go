@@ -27,7 +27,8 @@ func audited(t testing.TB, full bool) (*hostfuncs.Policy, string) {
 	return h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"}), dir
 }
 
-// TestReceipt_remoteCallersGetCountsOnly checks that HTTP callers get counts without targets, and the audit log has both.
+// TestReceipt_remoteCallersGetCountsOnly checks that HTTP callers get counts without targets, and the audit log has
+// both.
 func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 	for _, c := range []struct {
 		principal string
@@ -67,7 +68,7 @@ func TestReceipt_dryRunReportsHeldEffects(t *testing.T) {
 		tree.Mkdir(home + "/work/new")
 		for path, text := range map[string]string{"a.txt": "x", "new/b.txt": "xy"} {
 			if e := writeFile(tree, home+"/work/"+path, text); e != 0 {
-				t.Fatal(path, e)
+				t.Fatalf("%s: got errno %v, want success", path, e)
 			}
 		}
 		for range 2 {

@@ -27,8 +27,8 @@ func written(t *testing.T, files map[string]string) {
 	}
 }
 
-// TestFS_deniesNewRepositories checks that a plugin can turn no folder under a wildcard into a repository, in any number of
-// calls: git would run commands of its config and hooks.
+// TestFS_deniesNewRepositories checks that a plugin can turn no folder under a wildcard into a repository, in any
+// number of calls: git would run commands of its config and hooks.
 func TestFS_deniesNewRepositories(t *testing.T) {
 	const evil = "[core]\n\tfsmonitor = touch PWNED\n"
 	for _, mode := range []string{"", " {mode: direct}"} {
@@ -102,8 +102,8 @@ func TestFS_deniesNewRepositories(t *testing.T) {
 	}
 }
 
-// TestFS_allowsDataOfGit checks that a plugin that may write a repository may write the files that git itself writes there
-// as data, and that exactly the listed others are denied.
+// TestFS_allowsDataOfGit checks that a plugin that may write a repository may write the files that git itself writes
+// there as data, and that exactly the listed others are denied.
 func TestFS_allowsDataOfGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed: ", err)

@@ -23,8 +23,8 @@ func (r *rooted) Ask(_ context.Context, round []runtime.Question) ([]runtime.Ans
 	return []runtime.Answer{{Result: json.RawMessage(r.roots)}}, nil
 }
 
-// TestRoots_bindFoldersOfClient checks that {roots} binds the client's folders, limited by the operator's line, and that
-// the client is asked only if no other line allows the effect.
+// TestRoots_bindFoldersOfClient checks that {roots} binds the client's folders, limited by the operator's line, and
+// that the client is asked only if no other line allows the effect.
 func TestRoots_bindFoldersOfClient(t *testing.T) {
 	work := t.TempDir()
 	for _, name := range []string{"one/a", "two/a", "open/a"} {

@@ -173,8 +173,8 @@ func TestSecret_placeholderIsReplaced(t *testing.T) {
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
 }
 
-// TestSecret_commandHidesFolderFromRemoteCallers checks that the command that sets a missing secret locates this host's state folder, for
-// local callers only.
+// TestSecret_commandHidesFolderFromRemoteCallers checks that the command that sets a missing secret locates this host's
+// state folder, for local callers only.
 func TestSecret_commandHidesFolderFromRemoteCallers(t *testing.T) {
 	const flags = "--config /srv/secret.yaml --state '/srv/my state'"
 	at := echo(t, new([]string))
@@ -221,8 +221,8 @@ func TestSecret_isPutIntoQueryOrRequestIsDenied(t *testing.T) {
 	}
 }
 
-// TestSecret_isFoundInPiecesThatCleaningJoins checks that a value is found which cleaning would restore: with invisible or
-// control characters between its letters, in plain text, in JSON escapes, in base64 and as UTF-16 or UTF-32. Text
+// TestSecret_isFoundInPiecesThatCleaningJoins checks that a value is found which cleaning would restore: with invisible
+// or control characters between its letters, in plain text, in JSON escapes, in base64 and as UTF-16 or UTF-32. Text
 // without a value is unchanged.
 func TestSecret_isFoundInPiecesThatCleaningJoins(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
@@ -263,8 +263,8 @@ func cleanedForTest(text []byte) []byte {
 	return text
 }
 
-// TestSecret_acceptsOnlyKnownEncodings checks that requests of a plugin with secrets accept only encodings that the host
-// can decode, also at URLs without a secret: the server there may know the value.
+// TestSecret_acceptsOnlyKnownEncodings checks that requests of a plugin with secrets accept only encodings that the
+// host can decode, also at URLs without a secret: the server there may know the value.
 func TestSecret_acceptsOnlyKnownEncodings(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
 	known := ""

@@ -53,8 +53,8 @@ func TestAsk_removesLinksAndImages(t *testing.T) {
 	}
 }
 
-// TestAsk_breaksBareHosts checks that a bare host name is not shown as a link anywhere in a form, and that other words with
-// dots are unchanged.
+// TestAsk_breaksBareHosts checks that a bare host name is not shown as a link anywhere in a form, and that other words
+// with dots are unchanged.
 func TestAsk_breaksBareHosts(t *testing.T) {
 	for text, want := range map[string]string{
 		"open evil.example/x now": "open evil[.]example/x now", "evil.example": "evil[.]example", "EVIL.Example.": "EVIL[.]Example.", "(evil.com)": "(evil[.]com)",
@@ -89,8 +89,8 @@ func TestAsk_breaksBareHosts(t *testing.T) {
 	}
 }
 
-// TestAsk_choiceThatIsLinkGetsTitle checks that a choice that a client could show as a link gets an inert title and keeps its
-// value.
+// TestAsk_choiceThatIsLinkGetsTitle checks that a choice that a client could show as a link gets an inert title and
+// keeps its value.
 func TestAsk_choiceThatIsLinkGetsTitle(t *testing.T) {
 	const fields = `"a":{"type":"string","enum":["evil.example","b"]},"b":{"type":"array","items":{"type":"string","enum":["x@evil.example"]}},` +
 		`"c":{"type":"string","oneOf":[{"const":"evil.example/x"},{"const":"y"}]},"d":{"type":"string","enum":["main.go"]},"e":{"type":"string","enum":["evil.example"],"enumNames":["E"]}`
@@ -114,8 +114,8 @@ func TestAsk_choiceThatIsLinkGetsTitle(t *testing.T) {
 	}
 }
 
-// TestAsk_typedFieldsAskForNoSecret checks that a form with typed fields asks for no secret, in its message or fields, in any
-// spelling.
+// TestAsk_typedFieldsAskForNoSecret checks that a form with typed fields asks for no secret, in its message or fields,
+// in any spelling.
 func TestAsk_typedFieldsAskForNoSecret(t *testing.T) {
 	ask := func(message, fields string) error {
 		p := &person{answers: map[string]string{"elicitation/create": `{"action":"decline"}`}}

@@ -32,7 +32,7 @@ func TestFrozen_advancesBySleepsAndReadings(t *testing.T) {
 		f.sleep(math.MaxInt64 - 1)
 	}
 	if f.monotonic() < 0 || f.now().Year() < 2100 || f.passed != maxPassed {
-		t.Errorf("%v", f.passed)
+		t.Errorf("got %v passed, want the end of the range, %v", f.passed, maxPassed)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestPolicy_startHasConfigurationAndNoGrants(t *testing.T) {
 	defer start.Close()
 	defer call.Close()
 	if v, ok := start.Config("k"); !ok || v != "v" {
-		t.Errorf("%q", v)
+		t.Errorf("got %q, %v, want v", v, ok)
 	}
 	if start.policy.Grants() != nil || call.policy.Grants() == nil {
 		t.Error("it may do something at the start")
@@ -65,7 +65,7 @@ func TestPolicy_startHasConfigurationAndNoGrants(t *testing.T) {
 	}
 	call.Used(runtime.Usage{Fuel: 7, Memory: 8})
 	if r := call.Receipt(); r.Fuel != 7 || r.Memory != 8 {
-		t.Errorf("%+v", r)
+		t.Errorf("got receipt %+v, want fuel 7 and memory 8", r)
 	}
 }
 
@@ -114,8 +114,8 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 	}
 }
 
-// TestPolicy_warmUpHasNothingOfCall checks that a warm-up has nothing of a call: no grants, no real clock, no random numbers. Its
-// configuration is that of the start, which is in the plugin's memory already.
+// TestPolicy_warmUpHasNothingOfCall checks that a warm-up has nothing of a call: no grants, no real clock, no random
+// numbers. Its configuration is that of the start, which is in the plugin's memory already.
 func TestPolicy_warmUpHasNothingOfCall(t *testing.T) {
 	var lines []grant.Grant
 	for _, line := range []string{"net: GET https://a.example/**", "fs: write /srv/**", "kv: 1MiB", "elicitation", "sampling"} {

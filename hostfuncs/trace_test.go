@@ -34,14 +34,14 @@ func tracedGate(t *testing.T, up trace.Upstream, params, line string) (g *hostfu
 			return true
 		}))
 		if err != nil || found == "" {
-			t.Fatal(err, "nothing was logged")
+			t.Fatalf("got line %q, %v, want one in the audit log", found, err)
 		}
 		return found
 	}
 }
 
-// TestTrace_continuesOnEachHop checks that each request, on each hop, carries the trace of its call with the call's own span, and
-// as much more as the operator allows.
+// TestTrace_continuesOnEachHop checks that each request, on each hop, carries the trace of its call with the call's own
+// span, and as much more as the operator allows.
 func TestTrace_continuesOnEachHop(t *testing.T) {
 	var seen []http.Header
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func TestTrace_continuesOnEachHop(t *testing.T) {
 		seen = nil
 		g, logged := tracedGate(t, tt.up, tt.params, "net: GET "+s.URL+"/**")
 		if _, err := fetch(t, g, get(s.URL+"/there")); err != nil || len(seen) != 2 {
-			t.Fatal(err, len(seen))
+			t.Fatalf("got %v after %d requests, want 2 requests", err, len(seen))
 		}
 		parent := seen[0].Get("traceparent")
 		if strings.HasPrefix(parent, traceStart) != tt.traced || strings.Contains(parent, "b7ad6b7169203331") || seen[1].Get("traceparent") != parent {
@@ -81,7 +81,7 @@ func TestTrace_continuesOnEachHop(t *testing.T) {
 			t.Errorf("%v: %s", tt.up, line)
 		}
 		if tt.params == tracedMeta && !strings.Contains(line, `"traceparent":"`+traceStart+`b7ad6b7169203331-01","tracestate":"a=1"`) {
-			t.Errorf("%s", line)
+			t.Errorf("got %s, want the caller's trace", line)
 		}
 	}
 }
