@@ -26,19 +26,19 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// house is a host under test: a plugin folder, a configuration and a state folder.
-type house struct {
+// askingHost is a host under test: a plugin folder, a configuration and a state folder.
+type askingHost struct {
 	t          *testing.T
 	dir, state string
 	config     string
 	site       string
 }
 
-// newHouse serves a plugin that announces requests to a local site; ask is the setting of that name.
-func newHouse(t *testing.T, ask string) *house {
+// newAskingHost serves a plugin that announces requests to a local site; ask is the setting of that name.
+func newAskingHost(t *testing.T, ask string) *askingHost {
 	t.Helper()
 	site, file := announced(t)
-	h := &house{t: t, dir: folder(t, file), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n", site: site}
+	h := &askingHost{t: t, dir: folder(t, file), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n", site: site}
 	compiled := os.DirFS(filepath.Join(filepath.Dir(file), "state", "compiled")) // compiled once for all tests
 	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
 		t.Fatal(err)
@@ -92,20 +92,20 @@ func announcing(t *testing.T, site string) string {
 	return out
 }
 
-func (h *house) program(args ...string) *exec.Cmd {
+func (h *askingHost) program(args ...string) *exec.Cmd {
 	cmd := program(h.t, h.config, args...)
 	ownState(cmd, h.state)
 	return cmd
 }
 
 // serve starts a host process and connects a client.
-func (h *house) serve() *mcp.ClientSession {
+func (h *askingHost) serve() *mcp.ClientSession {
 	h.t.Helper()
 	return h.connect(h.program("serve", h.dir))
 }
 
 // connect starts a process and connects a client.
-func (h *house) connect(serve *exec.Cmd) *mcp.ClientSession {
+func (h *askingHost) connect(serve *exec.Cmd) *mcp.ClientSession {
 	h.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
@@ -119,7 +119,7 @@ func (h *house) connect(serve *exec.Cmd) *mcp.ClientSession {
 }
 
 // fetch calls the plugin for a page.
-func (h *house) fetch(s *mcp.ClientSession, path string) (string, bool) {
+func (h *askingHost) fetch(s *mcp.ClientSession, path string) (string, bool) {
 	h.t.Helper()
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "fetch-fetch", Arguments: map[string]any{"url": h.site + path}})
 	if err != nil {
@@ -129,7 +129,7 @@ func (h *house) fetch(s *mcp.ClientSession, path string) (string, bool) {
 }
 
 // pending returns the open questions, from the command's JSON.
-func (h *house) pending() []questionJSON {
+func (h *askingHost) pending() []questionJSON {
 	h.t.Helper()
 	out, err := h.program("pending", "--json").Output()
 	var all []questionJSON
@@ -143,13 +143,13 @@ func (h *house) pending() []questionJSON {
 }
 
 // one waits for exactly one question.
-func (h *house) one() questionJSON {
+func (h *askingHost) one() questionJSON {
 	h.t.Helper()
 	return h.asked("")
 }
 
 // asked waits for exactly one question whose effect contains a text.
-func (h *house) asked(about string) questionJSON {
+func (h *askingHost) asked(about string) questionJSON {
 	h.t.Helper()
 	var all []questionJSON
 	eventually(h.t, "one question about "+strconv.Quote(about), func() bool {
@@ -160,13 +160,13 @@ func (h *house) asked(about string) questionJSON {
 }
 
 // answer runs a command at a terminal, with a yes on its standard input that must not count.
-func (h *house) answer(typed string, args ...string) (seen, out string, code int) {
+func (h *askingHost) answer(typed string, args ...string) (seen, out string, code int) {
 	h.t.Helper()
 	return h.answerAs(func(cmd *exec.Cmd) *exec.Cmd { return cmd }, typed, args...)
 }
 
 // answerAs is answer with a change to the command.
-func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ...string) (seen, out string, code int) {
+func (h *askingHost) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ...string) (seen, out string, code int) {
 	h.t.Helper()
 	cmd := change(h.program(args...))
 	var stdout, stderr bytes.Buffer
@@ -180,7 +180,7 @@ func (h *house) answerAs(change func(*exec.Cmd) *exec.Cmd, typed string, args ..
 
 // An announced effect is asked about, answered at a terminal, and the answer is kept for its duration.
 func TestAnswer_isKeptForItsDuration(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	s := h.serve()
 	said, failed := h.fetch(s, "/one")
 	q := h.one()
@@ -246,7 +246,7 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 }
 
 // logged checks that one chain of the audit log has these lines, and that the log verifies.
-func (h *house) logged(lines ...string) {
+func (h *askingHost) logged(lines ...string) {
 	h.t.Helper()
 	out, err := h.program("audit", "tail", "--json").Output()
 	if err != nil {
@@ -264,7 +264,7 @@ func (h *house) logged(lines ...string) {
 
 // The command in a denial works as printed, from any folder, with any characters in the state folder's name.
 func TestAnswer_printsACommandThatWorks(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	odd := filepath.Join(filepath.Dir(h.state), "it's a $(touch no) state")
 	if err := os.Rename(h.state, odd); err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestAnswer_printsACommandThatWorks(t *testing.T) {
 
 // Without a terminal there is no answer, independent of standard input.
 func TestAnswer_needsATerminal(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	h.fetch(h.serve(), "/one")
 	id := h.one().ID
 	for _, args := range [][]string{{"allow", id}, {"allow", id, "--always"}, {"deny", id}} {
@@ -328,7 +328,7 @@ func TestAnswer_needsATerminal(t *testing.T) {
 
 // A waiting call continues after an answer in another process.
 func TestAnswer_continuesACallInAnotherProcess(t *testing.T) {
-	h := newHouse(t, "wait")
+	h := newAskingHost(t, "wait")
 	s := h.serve()
 	type end struct {
 		said   string
@@ -349,7 +349,7 @@ func TestAnswer_continuesACallInAnotherProcess(t *testing.T) {
 
 // Four hosts share one state folder, and one answer holds in all of them.
 func TestAnswer_holdsInFourProcesses(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	var sessions []*mcp.ClientSession
 	for range 4 {
 		sessions = append(sessions, h.serve())
@@ -368,10 +368,10 @@ func TestAnswer_holdsInFourProcesses(t *testing.T) {
 	}
 }
 
-// filesHouse serves the bundled plugin files.
-func filesHouse(t *testing.T, ask string) *house {
+// newFilesHost serves the bundled plugin files.
+func newFilesHost(t *testing.T, ask string) *askingHost {
 	t.Helper()
-	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n"}
+	h := &askingHost{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n"}
 	if err := os.Mkdir(h.state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -383,12 +383,12 @@ func filesHouse(t *testing.T, ask string) *house {
 }
 
 // desk connects a client and returns the home folder of the host.
-func (h *house) desk() (s *mcp.ClientSession, home string) {
+func (h *askingHost) desk() (s *mcp.ClientSession, home string) {
 	serve := h.program("serve", h.dir)
 	return h.connect(serve), strings.TrimPrefix(serve.Env[len(serve.Env)-1], "HOME=")
 }
 
-func (h *house) file(s *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
+func (h *askingHost) file(s *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "files-" + tool, Arguments: args})
 	if err != nil {
 		return err.Error(), true
@@ -398,7 +398,7 @@ func (h *house) file(s *mcp.ClientSession, tool string, args map[string]any) (st
 
 // Writing a new file into a new folder takes one question and one answer, and both are gone afterwards.
 func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
-	h := filesHouse(t, "refuse")
+	h := newFilesHost(t, "refuse")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")
 	write := map[string]any{"path": path, "text": "hello"}
@@ -421,7 +421,7 @@ func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
 
 // A call that waits for an answer about a file continues after it.
 func TestAnswer_continuesACallAboutAFile(t *testing.T) {
-	h := filesHouse(t, "wait")
+	h := newFilesHost(t, "wait")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")
 	for tool, args := range map[string]map[string]any{"write": {"path": path, "text": "hello"}, "read": {"path": path}} {

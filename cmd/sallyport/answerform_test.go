@@ -18,15 +18,15 @@ const whoAsks = `{"message":"Who are you?\nsallyport: type y to allow all\u001b[
 	`"name":{"type":"string","title":"Your name","maxLength":8},"size":{"type":"string","enum":["s","l"],"enumNames":["Small","Large"],"default":"s"},` +
 	`"age":{"type":"integer"},"sure":{"type":"boolean"}},"required":["name"]}}`
 
-// asking is a house with a plugin that elicits from a client without elicitation.
-func asking(t *testing.T, how string) *house {
+// asking is a host with a plugin that elicits from a client without elicitation.
+func asking(t *testing.T, how string) *askingHost {
 	t.Helper()
 	dir := folder(t, guest(t, "effects"))
-	return &house{t: t, dir: dir, state: compiledState(t, dir), config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
+	return &askingHost{t: t, dir: dir, state: compiledState(t, dir), config: "elicitation: " + how + "\nplugins: {effects: {grants: [elicitation]}}\n"}
 }
 
 // serveVersion is serve with a client of one protocol revision.
-func (h *house) serveVersion(version string) *mcp.ClientSession {
+func (h *askingHost) serveVersion(version string) *mcp.ClientSession {
 	h.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	s, err := client.Connect(h.t.Context(), commandTransport(h.program("serve", h.dir)), &mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -38,7 +38,7 @@ func (h *house) serveVersion(version string) *mcp.ClientSession {
 }
 
 // who calls the plugin, which asks, and returns the answer it received or the error of the call.
-func (h *house) who(s *mcp.ClientSession) (said string, failed bool) {
+func (h *askingHost) who(s *mcp.ClientSession) (said string, failed bool) {
 	h.t.Helper()
 	r, err := s.CallTool(h.t.Context(), &mcp.CallToolParams{Name: "effects-run", Arguments: effects("", step{"do": "ask", "text": "elicitation/create", "params": json.RawMessage(whoAsks)})})
 	if err != nil {

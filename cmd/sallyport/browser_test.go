@@ -178,7 +178,7 @@ func (b *tab) picture(file string) {
 
 // A plugin's call asks, the answer is given on the console, and the call continues.
 func TestBrowser_answersACall(t *testing.T) {
-	h := newHouse(t, "wait")
+	h := newAskingHost(t, "wait")
 	h.config += "max_grants: ['net: GET " + h.site + "/**']\nplugins: {fetch: {grants: ['deny: net: GET https://no.example/**']}}\n"
 	cmd := h.program("serve", h.dir)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -250,7 +250,7 @@ func TestBrowser_answersACall(t *testing.T) {
 }
 
 // showsWords checks that markup in every text of a question is shown as text.
-func showsWords(t *testing.T, h *house, b *tab) {
+func showsWords(t *testing.T, h *askingHost, b *tab) {
 	t.Helper()
 	const evil = `</p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 	s := store.New(store.Options{Dir: h.state})
@@ -267,7 +267,7 @@ func showsWords(t *testing.T, h *house, b *tab) {
 }
 
 // oneClick checks that a second click at the same position does not answer the question that moved there.
-func oneClick(t *testing.T, h *house, b *tab) {
+func oneClick(t *testing.T, h *askingHost, b *tab) {
 	t.Helper()
 	s := store.New(store.Options{Dir: h.state})
 	defer s.Close()

@@ -73,7 +73,7 @@ func TestBrowser_fillsAForm(t *testing.T) {
 }
 
 // showsForm checks that markup in every text of a form is shown as text.
-func showsForm(t *testing.T, h *house, b *tab) {
+func showsForm(t *testing.T, h *askingHost, b *tab) {
 	t.Helper()
 	const evil = `</option></select></p><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 	s := store.New(store.Options{Dir: h.state})

@@ -48,7 +48,7 @@ func left(t *testing.T, s *store.Store) (questions, grants int) {
 
 // The console can be used with a keyboard, on a small screen and with a screen reader, without accidental answers.
 func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	h.named("Claude\u202e Desktop", h.dir)
 	b := openTab(t, consoleAt(t, h.state))
 	s := store.New(store.Options{Dir: h.state})
@@ -123,7 +123,7 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	state := compiledState(t, dir)
 	file := filepath.Join(dir, "speaker.wasm")
 	put(t, file, speaker("Says what it is told.", "first"))
-	h := &house{t: t, dir: dir, state: state, config: "# mine\n"}
+	h := &askingHost{t: t, dir: dir, state: state, config: "# mine\n"}
 	s, cmd := h.named("client", dir)
 	config := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
 	b := openTab(t, consoleAt(t, state))

@@ -18,7 +18,7 @@ import (
 // the previous bytes are deleted.
 func TestApprove_carriesAnswers(t *testing.T) {
 	for _, carry := range []bool{true, false} {
-		h := newHouse(t, "refuse")
+		h := newAskingHost(t, "refuse")
 		s := h.serve()
 		h.fetch(s, "/one")
 		if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
@@ -76,8 +76,8 @@ func TestApprove_carriesAnswers(t *testing.T) {
 	}
 }
 
-// digest returns the digest of the house's serving plugin.
-func (h *house) digest() string {
+// digest returns the digest of the host's serving plugin.
+func (h *askingHost) digest() string {
 	h.t.Helper()
 	out, err := h.program("list", h.dir, "--json").Output()
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *house) digest() string {
 // that includes them.
 func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 	for _, carry := range []bool{true, false} {
-		h := newHouse(t, "refuse")
+		h := newAskingHost(t, "refuse")
 		s := h.serve()
 		address := consoleAt(t, h.state)
 		h.fetch(s, "/one")

@@ -82,7 +82,7 @@ func shownBy(t *testing.T, address string) (s shownAt) {
 }
 
 // named connects a client of this name, and also returns the host process.
-func (h *house) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
+func (h *askingHost) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
 	h.t.Helper()
 	cmd := h.program("serve", dir)
 	var stderr spokenHere
@@ -108,7 +108,7 @@ func (s *spokenHere) Write(p []byte) (int, error) { return s.text.Write(p) }
 // A state folder has one console, which lists its hosts. When the serving process is killed another one takes over,
 // with a new token.
 func TestConsole_oneForAllHosts(t *testing.T) {
-	h := newHouse(t, "refuse")
+	h := newAskingHost(t, "refuse")
 	other := folder(t, bundled(t, "time"))
 	_, first := h.named("Claude", h.dir)
 	address := consoleAt(t, h.state)
@@ -154,7 +154,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 
 // A held plugin of a different folder is shown with its changes, and approved as shown.
 func TestConsole_approvesAPluginAsShown(t *testing.T) {
-	h := &house{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
+	h := &askingHost{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
 	h.named("first", h.dir)
 	address := consoleAt(t, h.state)
 	dir := folder(t)
@@ -228,7 +228,7 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := folder(t, bundled(t, "files"))
-	h := &house{t: t, dir: dir, state: compiledState(t, dir), config: "# mine\n"}
+	h := &askingHost{t: t, dir: dir, state: compiledState(t, dir), config: "# mine\n"}
 	s, cmd := h.named("client", dir)
 	config := filepath.Join(strings.TrimPrefix(cmd.Env[len(cmd.Env)-1], "HOME="), "sallyport.yaml")
 	address := consoleAt(t, h.state)
@@ -274,7 +274,7 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 
 // The console command shows the address only at the terminal. Where no host runs, it serves the page itself.
 func TestConsole_commandShowsTheAddressAtTheTerminalOnly(t *testing.T) {
-	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	h := &askingHost{t: t, state: filepath.Join(t.TempDir(), "state")}
 	alone := h.program("console", "--no-browser")
 	var out bytes.Buffer
 	alone.Stdout, alone.Stderr = &out, &out
@@ -312,7 +312,7 @@ func TestConsole_commandShowsTheAddressAtTheTerminalOnly(t *testing.T) {
 // On a desktop the page is opened through an owner-only file, since command lines are visible to every user of the
 // machine.
 func TestConsole_opensThroughAnOwnerOnlyFile(t *testing.T) {
-	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	h := &askingHost{t: t, state: filepath.Join(t.TempDir(), "state")}
 	bin := t.TempDir()
 	opened := filepath.Join(bin, "opened")
 	script := "#!/bin/sh\necho \"$@\" > " + opened + ".new; mv " + opened + ".new " + opened + "\n"
@@ -343,7 +343,7 @@ func TestConsole_opensThroughAnOwnerOnlyFile(t *testing.T) {
 
 // A host over HTTP prints the console's address to a terminal, and only the command to a program that reads its output.
 func TestConsole_isAnnouncedToATerminalOnly(t *testing.T) {
-	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
+	h := &askingHost{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	serve := h.program("serve", h.dir, "--http", "127.0.0.1:0", "--no-token")
 	cmd := exec.Command("sh", append([]string{"-c", `exec "$0" "$@" 2>/dev/tty`, serve.Path}, serve.Args[1:]...)...)
 	cmd.Env = serve.Env

@@ -60,7 +60,7 @@ func TestGrant_printedCommandAddsTheLine(t *testing.T) {
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "# mine\nplugins:\n  time:\n    disabled: true # really\n"}
+	h := &askingHost{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "# mine\nplugins:\n  time:\n    disabled: true # really\n"}
 	serve := h.program("serve", h.dir)
 	home := serve.Env[len(serve.Env)-1]
 	file := filepath.Join(strings.TrimPrefix(home, "HOME="), "sallyport.yaml")
@@ -107,7 +107,7 @@ func TestGrant_printedCommandAddsTheLine(t *testing.T) {
 
 // Without a terminal no grant is written.
 func TestGrant_needsATerminal(t *testing.T) {
-	h := &house{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), config: "# mine\n"}
+	h := &askingHost{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), config: "# mine\n"}
 	cmd := h.program("grant", "files", "fs: read ~/a")
 	cmd.Stdin, cmd.SysProcAttr = strings.NewReader("y\ny\n"), &syscall.SysProcAttr{Setsid: true}
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "there is no terminal to ask at") {
@@ -147,8 +147,8 @@ func TestCall_refusalSaysWhichFlag(t *testing.T) {
 // A grant for an unknown plugin is written, with a note.
 func TestGrant_notesAnUnknownPlugin(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
-	h := &house{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
-	gone := &house{t: t, dir: dir, state: h.state, config: "dir: " + dir + "/gone\n"}
+	h := &askingHost{t: t, dir: dir, state: filepath.Join(t.TempDir(), "state"), config: "dir: " + dir + "\n"}
+	gone := &askingHost{t: t, dir: dir, state: h.state, config: "dir: " + dir + "/gone\n"}
 	if seen, _, _ := gone.answer("n", "grant", "nosuch", "fs: read ~/a"); !strings.Contains(seen, "the configuration has no plugin nosuch, and no plugin folder") {
 		t.Errorf("got %q, want %q in it", seen, "the configuration has no plugin nosuch, and no plugin folder")
 	}

@@ -33,7 +33,7 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 		w.Write([]byte("page " + r.Header.Get("Authorization")))
 	}))
 	defer site.Close()
-	h := &house{t: t, dir: folder(t, bundled(t, "fetch")), site: site.URL, config: "plugins:\n  fetch:\n    grants:\n      - net: GET " + site.URL + "/**\n      - secret: TOKEN\n        to: " +
+	h := &askingHost{t: t, dir: folder(t, bundled(t, "fetch")), site: site.URL, config: "plugins:\n  fetch:\n    grants:\n      - net: GET " + site.URL + "/**\n      - secret: TOKEN\n        to: " +
 		site.URL + "/**\n        as: 'Authorization: Bearer {secret}'\n"}
 	h.state = compiledState(t, h.dir)
 	serve := withoutKeyring(h.program("serve", h.dir))
@@ -91,7 +91,7 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 
 // An interrupted prompt stores nothing.
 func TestSecret_interruptedPromptStoresNothing(t *testing.T) {
-	h := &house{t: t, state: filepath.Join(t.TempDir(), "state")}
+	h := &askingHost{t: t, state: filepath.Join(t.TempDir(), "state")}
 	one := h.program("secret", "set", "TOKEN")
 	p := terminaltest.Start(t, one)
 	p.Expect("not shown: ")

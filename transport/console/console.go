@@ -11,7 +11,7 @@
 // origin, or with DNS rebinding, are refused by Host and Origin before the token is checked. Plugin output is data in
 // the JSON and becomes text of the page, never markup.
 //
-//	c := console.New(console.Options{Store: s, House: h})
+//	c := console.New(console.Options{Store: s, Backend: h})
 //	url, err := c.Listen("127.0.0.1:0")
 //	defer c.Close()
 package console
@@ -51,8 +51,8 @@ type Options struct {
 	Store *store.Store
 	// Note records an answer in the audit log; nil records none.
 	Note func(consent.Answered) error
-	// House provides the hosts of the page and their actions; nil is none.
-	House House
+	// Backend provides the hosts of the page and their actions; nil is none.
+	Backend Backend
 	// Logger receives errors that cannot be shown on the page; nil discards them.
 	Logger *slog.Logger
 }
@@ -75,8 +75,8 @@ func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.House == nil {
-		o.House = nobody{}
+	if o.Backend == nil {
+		o.Backend = nobody{}
 	}
 	token := rand.Text()
 	return &Console{

@@ -26,34 +26,34 @@ const evil = `</script><img src=x onerror=alert(1)>"'` + "`${alert(1)}\u202e"
 
 // desk is a listening console with one question.
 type desk struct {
-	t     *testing.T
-	store *store.Store
-	base  string // http://127.0.0.1:PORT
-	token string
-	log   bytes.Buffer
-	noted []string // recorded answers
-	house house
+	t       *testing.T
+	store   *store.Store
+	base    string // http://127.0.0.1:PORT
+	token   string
+	log     bytes.Buffer
+	noted   []string // recorded answers
+	backend backend
 }
 
-// house is one host with one held plugin, and one call with a denial.
-type house struct{ did []string }
+// backend is one host with one held plugin, and one call with a denial.
+type backend struct{ did []string }
 
-func (h *house) Hosts() []console.Host {
+func (h *backend) Hosts() []console.Host {
 	return []console.Host{{ID: "h1", Dir: evil, Clients: []string{evil}, Plugins: []console.Plugin{{Name: evil, Wants: []string{evil}, Grants: []string{evil}, Waits: "sha256:2"}}}}
 }
 
-func (h *house) Calls() ([]console.Call, error) {
+func (h *backend) Calls() ([]console.Call, error) {
 	return []console.Call{{Plugin: evil, Tool: evil, Effects: []string{evil}, Denials: []console.Denial{{Effect: evil, Line: "fs: read /x"}}}}, nil
 }
 
-func (h *house) Review(_ context.Context, host, plugin string) (console.Review, error) {
+func (h *backend) Review(_ context.Context, host, plugin string) (console.Review, error) {
 	if host != "h1" {
 		return console.Review{}, errors.New("no such host")
 	}
 	return console.Review{Text: evil, Answers: []string{evil}, Seen: "s1"}, nil
 }
 
-func (h *house) Decide(_ context.Context, host, plugin, seen string, v console.Verdict) error {
+func (h *backend) Decide(_ context.Context, host, plugin, seen string, v console.Verdict) error {
 	if seen != "s1" {
 		return console.ErrChanged
 	}
@@ -61,11 +61,11 @@ func (h *house) Decide(_ context.Context, host, plugin, seen string, v console.V
 	return nil
 }
 
-func (h *house) Propose(host, plugin, line string) (console.Proposal, error) {
+func (h *backend) Propose(host, plugin, line string) (console.Proposal, error) {
 	return console.Proposal{File: "f", Lines: []string{"+ " + line}, Seen: "s2"}, nil
 }
 
-func (h *house) Grant(host, plugin, line, seen string) error {
+func (h *backend) Grant(host, plugin, line, seen string) error {
 	if seen != "s2" {
 		return console.ErrChanged
 	}
@@ -83,7 +83,7 @@ func newDesk(t *testing.T) *desk {
 			d.noted = append(d.noted, a.By+" "+a.Answer+" "+a.ID+" "+a.Digest)
 			return nil
 		},
-		House: &d.house,
+		Backend: &d.backend,
 	})
 	whole, err := c.Listen("127.0.0.1:0")
 	if err != nil {
@@ -208,8 +208,8 @@ func TestConsole_servesOnlyItsPage(t *testing.T) {
 		}
 	}
 	d.waits(1)
-	if d.house.did != nil {
-		t.Errorf("somebody else ordered %q", d.house.did)
+	if d.backend.did != nil {
+		t.Errorf("somebody else ordered %q", d.backend.did)
 	}
 	if strings.Contains(d.log.String(), d.token) {
 		t.Error("the token is in the log")
@@ -404,7 +404,7 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 	if strings.Contains(d.log.String(), "could not serve") {
 		t.Errorf("what the page was told is in the log: %s", d.log.String())
 	}
-	if got, want := strings.Join(d.house.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
+	if got, want := strings.Join(d.backend.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {

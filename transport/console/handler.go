@@ -85,8 +85,8 @@ func (c *Console) state(r *http.Request) (any, int, error) {
 		Answers   []given    `json:"answers"`
 		Hosts     []Host     `json:"hosts"`
 		Calls     []Call     `json:"calls"`
-	}{[]question{}, []asked{}, []given{}, c.opts.House.Hosts(), nil}
-	calls, err := c.opts.House.Calls()
+	}{[]question{}, []asked{}, []given{}, c.opts.Backend.Hosts(), nil}
+	calls, err := c.opts.Backend.Calls()
 	if err != nil {
 		return nil, http.StatusInternalServerError, err
 	}

@@ -140,7 +140,7 @@ func (t *consoleLease) release() {
 // tool call, and call stop at the end.
 func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
 	t, err := newConsoleLease(h.settings, h.log, func() *console.Console {
-		return console.New(console.Options{Store: h.Store, Note: h.note, House: newHouse(h.settings, h.Store, h.note), Logger: h.log})
+		return console.New(console.Options{Store: h.Store, Note: h.note, Backend: newBackend(h.settings, h.Store, h.note), Logger: h.log})
 	})
 	if errors.Is(err, ErrNoConsole) {
 		return func() {}, nil
@@ -235,7 +235,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 			_, err := log.Append(a.Members())
 			return errors.Join(err, log.Close())
 		}
-		return console.New(console.Options{Store: kept, Note: note, House: newHouse(s, kept, note), Logger: log})
+		return console.New(console.Options{Store: kept, Note: note, Backend: newBackend(s, kept, note), Logger: log})
 	})
 	if err != nil {
 		return "", false, nil, errors.Join(err, kept.Close())

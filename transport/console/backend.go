@@ -51,9 +51,9 @@ type Proposal struct {
 // ErrChanged is returned if the shown content is outdated.
 var ErrChanged = errors.New("it has changed since it was shown: look at it again")
 
-// House provides the hosts of a state folder, and the actions of the page besides answering questions. It is safe for
+// Backend provides the hosts of a state folder, and the actions of the page besides answering questions. It is safe for
 // concurrent use. Hosts are identified by Host.ID. A host that has ended is an error.
-type House interface {
+type Backend interface {
 	// Hosts returns the running hosts.
 	Hosts() []Host
 	// Calls returns the most recent calls of all hosts, including ended ones, newest first.
@@ -70,7 +70,7 @@ type House interface {
 	Grant(host, plugin, line, seen string) error
 }
 
-// nobody is a House without hosts.
+// nobody is a Backend without hosts.
 type nobody struct{}
 
 var errNobody = errors.New("no host runs that could do that")
@@ -84,7 +84,7 @@ func (nobody) Decide(context.Context, string, string, string, Verdict) error { r
 func (nobody) Propose(string, string, string) (Proposal, error)              { return Proposal{}, errNobody }
 func (nobody) Grant(string, string, string, string) error                    { return errNobody }
 
-// order is an action of the page on the House.
+// order is an action of the page on the Backend.
 type order struct {
 	Do                       string // review, approve, reject, propose, grant
 	Host, Plugin, Line, Seen string
@@ -99,16 +99,16 @@ func (c *Console) obey(r *http.Request) (any, int, error) {
 		return nil, http.StatusBadRequest, errors.New("an order is a short JSON object")
 	}
 	var answer any = struct{}{}
-	house := c.opts.House
+	backend := c.opts.Backend
 	switch o.Do {
 	case "review":
-		answer, err = house.Review(r.Context(), o.Host, o.Plugin)
+		answer, err = backend.Review(r.Context(), o.Host, o.Plugin)
 	case "approve", "reject":
-		err = house.Decide(r.Context(), o.Host, o.Plugin, o.Seen, Verdict{Approve: o.Do == "approve", Carry: o.Do == "approve" && o.Carry})
+		err = backend.Decide(r.Context(), o.Host, o.Plugin, o.Seen, Verdict{Approve: o.Do == "approve", Carry: o.Do == "approve" && o.Carry})
 	case "propose":
-		answer, err = house.Propose(o.Host, o.Plugin, o.Line)
+		answer, err = backend.Propose(o.Host, o.Plugin, o.Line)
 	case "grant":
-		err = house.Grant(o.Host, o.Plugin, o.Line, o.Seen)
+		err = backend.Grant(o.Host, o.Plugin, o.Line, o.Seen)
 	default:
 		return nil, http.StatusBadRequest, errors.New("an order is review, approve, reject, propose or grant")
 	}

@@ -35,8 +35,8 @@ const (
 	reviewTime = time.Minute
 )
 
-// house implements console.House for the hosts of a state folder, from whichever process serves the console.
-type house struct {
+// backend implements console.Backend for the hosts of a state folder, from whichever process serves the console.
+type backend struct {
 	settings *settings.Settings
 	store    *store.Store
 	note     func(consent.Answered) error
@@ -45,13 +45,13 @@ type house struct {
 	reviewing sync.Mutex // held while a folder is loaded
 }
 
-var _ console.House = (*house)(nil)
+var _ console.Backend = (*backend)(nil)
 
-func newHouse(s *settings.Settings, kept *store.Store, note func(consent.Answered) error) *house {
-	return &house{settings: s, store: kept, note: note, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
+func newBackend(s *settings.Settings, kept *store.Store, note func(consent.Answered) error) *backend {
+	return &backend{settings: s, store: kept, note: note, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
 }
 
-func (h *house) members() []hostState {
+func (h *backend) members() []hostState {
 	all, err := runningHosts(h.settings, h.store)
 	if err != nil {
 		return nil // the page then shows none
@@ -60,7 +60,7 @@ func (h *house) members() []hostState {
 }
 
 // Hosts returns the running hosts.
-func (h *house) Hosts() []console.Host {
+func (h *backend) Hosts() []console.Host {
 	all := []console.Host{}
 	for _, m := range h.members() {
 		all = append(all, console.Host{ID: m.ID, Dir: m.Dir, Clients: m.Clients, Plugins: m.Plugins})
@@ -69,7 +69,7 @@ func (h *house) Hosts() []console.Host {
 }
 
 // find returns a running host by ID; with an empty ID the first one that has the plugin.
-func (h *house) find(id, plugin string) (hostState, error) {
+func (h *backend) find(id, plugin string) (hostState, error) {
 	all := h.members()
 	has := func(m hostState) bool {
 		return m.ID == id || id == "" && slices.ContainsFunc(m.Plugins, func(p console.Plugin) bool { return p.Name == plugin })
@@ -81,7 +81,7 @@ func (h *house) find(id, plugin string) (hostState, error) {
 }
 
 // Calls returns the latest calls from the audit log.
-func (h *house) Calls() ([]console.Call, error) {
+func (h *backend) Calls() ([]console.Call, error) {
 	lines, err := h.latest.Lines()
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func lineIn(hint string) string {
 }
 
 // look loads a plugin of a host for review.
-func (h *house) look(ctx context.Context, id, plugin string) (*registry.Review, *settings.Settings, console.Review, error) {
+func (h *backend) look(ctx context.Context, id, plugin string) (*registry.Review, *settings.Settings, console.Review, error) {
 	m, err := h.find(id, plugin)
 	if err != nil {
 		return nil, nil, console.Review{}, err
@@ -208,14 +208,14 @@ func named(shown ...string) string {
 }
 
 // Review returns the difference of a held plugin to its approved version.
-func (h *house) Review(ctx context.Context, host, plugin string) (console.Review, error) {
+func (h *backend) Review(ctx context.Context, host, plugin string) (console.Review, error) {
 	_, _, shown, err := h.look(ctx, host, plugin)
 	return shown, err
 }
 
 // Decide approves or rejects a reviewed plugin, and carries over or forgets its answers. It returns console.ErrChanged
 // if the review changed since it was shown.
-func (h *house) Decide(ctx context.Context, host, plugin, seen string, said console.Verdict) error {
+func (h *backend) Decide(ctx context.Context, host, plugin, seen string, said console.Verdict) error {
 	v, s, shown, err := h.look(ctx, host, plugin)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (h *house) Decide(ctx context.Context, host, plugin, seen string, said cons
 }
 
 // add computes how a line is added to the configuration of a host.
-func (h *house) add(host, plugin, line string) (*settings.Addition, console.Proposal, error) {
+func (h *backend) add(host, plugin, line string) (*settings.Addition, console.Proposal, error) {
 	m, err := h.find(host, plugin)
 	if err != nil {
 		return nil, console.Proposal{}, err
@@ -251,13 +251,13 @@ func (h *house) add(host, plugin, line string) (*settings.Addition, console.Prop
 }
 
 // Propose returns the change of the configuration that adds a line to the grants of a plugin.
-func (h *house) Propose(host, plugin, line string) (console.Proposal, error) {
+func (h *backend) Propose(host, plugin, line string) (console.Proposal, error) {
 	_, p, err := h.add(host, plugin, line)
 	return p, err
 }
 
 // Grant applies a shown Proposal. It returns console.ErrChanged if the configuration changed since.
-func (h *house) Grant(host, plugin, line, seen string) error {
+func (h *backend) Grant(host, plugin, line, seen string) error {
 	a, p, err := h.add(host, plugin, line)
 	if err == nil && p.Seen != seen {
 		err = console.ErrChanged
