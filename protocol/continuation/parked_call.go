@@ -44,7 +44,7 @@ func (l *ParkedCalls) Begin(ctx context.Context, r Request, run func(context.Con
 	}
 	c.current.Store(&r)
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	go func() { // bounded by Wait, by the time limit of a wait and by Lot.Close
+	go func() { // bounded by Wait, by the time limit of a wait and by ParkedCalls.Close
 		defer close(c.done)
 		defer c.cancel()
 		c.result, c.err = run(ctx, c)
