@@ -64,7 +64,7 @@ func openTask(ctx context.Context, r *request, tool *catalog.Tool, params json.R
 		return task.Task{}, err
 	}
 	o := r.conn.opts
-	n := task.New{Durable: durable(o.Principal), Call: task.Call{
+	n := task.New{Durable: durable(o.Principal), Spec: task.Spec{
 		Principal: o.Principal, Proof: o.Proof, Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool),
 	}}

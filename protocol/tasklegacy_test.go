@@ -21,7 +21,7 @@ func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 	h := newTaskHost(t, sealed.Random(), kept, time.Now)
 	t.Cleanup(func() { h.server.Close(context.Background()) })
 	question := json.RawMessage(`{"method":"roots/list","params":{}}`)
-	asked := task.Task{Call: task.Call{ID: "x"}, Requests: map[string]json.RawMessage{"a": question, "b": question, "c": question}}
+	asked := task.Task{Spec: task.Spec{ID: "x"}, Requests: map[string]json.RawMessage{"a": question, "b": question, "c": question}}
 	var said []string
 	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()

@@ -183,7 +183,7 @@ func TestTask_isNotReplayedAfterAnInterruptedCommit(t *testing.T) {
 	first := store.New(store.Options{Dir: dir})
 	book := task.NewBook(first, time.Now, 0)
 	params := json.RawMessage(`{"name":"t-job","_meta":{` + askableMeta + `}}`)
-	begun, err := book.Open(t.Context(), task.New{Durable: true, Call: task.Call{Principal: "stdio:1", Params: params, Mark: keys.Seal([]byte(`{"site":""}`))}})
+	begun, err := book.Open(t.Context(), task.New{Durable: true, Spec: task.Spec{Principal: "stdio:1", Params: params, Mark: keys.Seal([]byte(`{"site":""}`))}})
 	if err != nil {
 		t.Fatal(err)
 	}

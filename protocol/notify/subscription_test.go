@@ -98,7 +98,7 @@ func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 func TestSubscription_keepsTheLatestStateOfATask(t *testing.T) {
 	one := newSubscription(Topics{})
 	for i := range 3 * maxTaskNews {
-		one.TellTask(task.Task{Call: task.Call{ID: fmt.Sprint(i % 2)}, Status: task.Working, Round: i})
+		one.TellTask(task.Task{Spec: task.Spec{ID: fmt.Sprint(i % 2)}, Status: task.Working, Round: i})
 	}
 	if n := len(one.News(nil)); n != maxTaskNews {
 		t.Errorf("got %d notifications, want %d", n, maxTaskNews)

@@ -67,7 +67,7 @@ func NewBook(s *store.Store, now func() time.Time, active int) *Book {
 // New describes a task to open. An empty ID generates one. TTL is the requested lifetime, if shorter than the default; 0
 // is the default.
 type New struct {
-	Call
+	Spec
 	// Durable tasks are stored if there is a store; others are in memory.
 	Durable bool
 }
@@ -75,7 +75,7 @@ type New struct {
 // Open opens a task. It is stored when Open returns.
 func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 	now := b.now()
-	t := Task{Call: n.Call, Owner: b.owner, Status: Working, Created: now, Updated: now}
+	t := Task{Spec: n.Spec, Owner: b.owner, Status: Working, Created: now, Updated: now}
 	t.ID, t.TTL = cmp.Or(n.ID, rand.Text()), shorter(keptInMemory, n.TTL)
 	b.mu.Lock()
 	defer b.mu.Unlock()

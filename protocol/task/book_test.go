@@ -14,7 +14,7 @@ import (
 
 func begin(t *testing.T, b *Book, who string, durable bool) Task {
 	t.Helper()
-	task, err := b.Open(t.Context(), New{Durable: durable, Call: Call{Principal: who, Params: json.RawMessage(`{"name":"x","_meta":{}}`)}})
+	task, err := b.Open(t.Context(), New{Durable: durable, Spec: Spec{Principal: who, Params: json.RawMessage(`{"name":"x","_meta":{}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestBook_limitsTasks(t *testing.T) {
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
-	if _, err := b.Open(t.Context(), New{Call: Call{Principal: "ada"}}); !errors.Is(err, ErrTooMany) {
+	if _, err := b.Open(t.Context(), New{Spec: Spec{Principal: "ada"}}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("got %v, want %v", err, ErrTooMany)
 	}
 	begin(t, b, "eve", false) // with her own limit
@@ -196,7 +196,7 @@ func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
 			now := time.Now()
 			b := NewBook(s, func() time.Time { return now }, 2)
 			open := func() error {
-				x, err := b.Open(t.Context(), New{Durable: s != nil, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`), TTL: time.Minute}})
+				x, err := b.Open(t.Context(), New{Durable: s != nil, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`), TTL: time.Minute}})
 				if err == nil && status == Input {
 					_, err = b.Change(t.Context(), "ada", x.ID, func(x *Task) { x.Ask(map[string]json.RawMessage{"k": []byte(`{}`)}) })
 				}
@@ -259,7 +259,7 @@ func TestAdopt_isOfOneProcess(t *testing.T) {
 		return s
 	}
 	one := open(nil)
-	orphan, err := NewBook(one, time.Now, 0).Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada"}})
+	orphan, err := NewBook(one, time.Now, 0).Open(t.Context(), New{Durable: true, Spec: Spec{Principal: "ada"}})
 	if err == nil {
 		err = one.Close()
 	}

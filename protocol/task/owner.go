@@ -63,7 +63,7 @@ func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 			gone[r.Label] = r.Label != b.owner && b.store.Gone(r.Label)
 		}
 		if gone[r.Label] {
-			orphans = append(orphans, Task{Call: Call{ID: r.ID, Principal: r.Principal}})
+			orphans = append(orphans, Task{Spec: Spec{ID: r.ID, Principal: r.Principal}})
 		}
 	}
 	return orphans, err

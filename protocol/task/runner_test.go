@@ -61,7 +61,7 @@ func TestRunner_storesTheOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, begun := beginTask(t, New{Call: Call{Kept: test.kept}}, func(context.Context, *Task) Outcome { return test.outcome })
+				r, begun := beginTask(t, New{Spec: Spec{Kept: test.kept}}, func(context.Context, *Task) Outcome { return test.outcome })
 				defer r.Close()
 				synctest.Wait()
 				got := find(t, r, begun.ID)
@@ -109,7 +109,7 @@ func TestAsk_waitsWithinTheRunUntilItsDeadline(t *testing.T) {
 		questions := jsonraw.Object{{Key: "k", Value: json.RawMessage(`{"method":"roots/list"}`)}}
 		var r *Runner
 		ready := make(chan struct{})
-		r, begun := beginTask(t, New{Call: Call{Kept: true}}, func(ctx context.Context, x *Task) Outcome {
+		r, begun := beginTask(t, New{Spec: Spec{Kept: true}}, func(ctx context.Context, x *Task) Outcome {
 			<-ready
 			answers, err := r.Ask(ctx, x, questions, time.Minute)
 			if err != nil {
@@ -135,13 +135,13 @@ func TestAsk_waitsWithinTheRunUntilItsDeadline(t *testing.T) {
 // The number of kept tasks is limited, and a finished one frees its slot.
 func TestRunner_limitsKeptTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, first := beginTask(t, New{Call: Call{Kept: true}}, func(ctx context.Context, _ *Task) Outcome {
+		r, first := beginTask(t, New{Spec: Spec{Kept: true}}, func(ctx context.Context, _ *Task) Outcome {
 			<-ctx.Done()
 			return Outcome{}
 		})
 		defer r.Close()
 		another := func() error {
-			_, err := r.Open(t.Context(), New{Call: Call{Principal: "ada", Kept: true}}, func(string) {})
+			_, err := r.Open(t.Context(), New{Spec: Spec{Principal: "ada", Kept: true}}, func(string) {})
 			return err
 		}
 		for range maxKeptTasks - 1 {
@@ -173,7 +173,7 @@ func TestJournal_isAvailableToTheNextRun(t *testing.T) {
 	}})
 	defer one.Close()
 	defer close(hold)
-	begun, err := one.Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(string) {})
+	begun, err := one.Open(t.Context(), New{Durable: true, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 		second.Close()
 		_ = errors.Join(first.o.Store.Close(), second.o.Store.Close())
 	})
-	if _, err := first.Open(t.Context(), New{Durable: true, Call: Call{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(name string) { id = name }); err != nil {
+	if _, err := first.Open(t.Context(), New{Durable: true, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(name string) { id = name }); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
@@ -269,7 +269,7 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 	if _, what := journalOf(second, &during).Unfinished(); what != "the second request" {
 		t.Errorf("got %q in the journal of the next run, want the second request", what)
 	}
-	if parts, err := second.Book.Parts.List(t.Context(), &Task{Call: Call{ID: id}}); err != nil || len(parts) != 0 {
+	if parts, err := second.Book.Parts.List(t.Context(), &Task{Spec: Spec{ID: id}}); err != nil || len(parts) != 0 {
 		t.Errorf("got %d parts of the run that asked, %v, want none", len(parts), err)
 	}
 }

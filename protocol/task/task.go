@@ -42,8 +42,8 @@ const (
 // Over reports whether the status is final.
 func (s Status) Over() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Call is the part of a task that its client and its server determine when they open it. It does not change.
-type Call struct {
+// Spec is the part of a task that its client and its server determine when they open it. It does not change.
+type Spec struct {
 	ID        string        `json:"id"`
 	Principal string        `json:"who"`
 	Proof     string        `json:"proof,omitempty"` // distinguishes equal principals of different servers
@@ -62,7 +62,7 @@ type Call struct {
 
 // Task is a copy of the state of one call that outlives its response. Modifying it does not affect the Book.
 type Task struct {
-	Call
+	Spec
 
 	Owner   string    `json:"owner"` // process that runs it, if any
 	Status  Status    `json:"status"`
