@@ -75,7 +75,7 @@ type failing struct{}
 func (failing) Read([]byte) (int, error)  { return 0, errors.New("broken") }
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestStdout_writesAndBlocksWhenFull(t *testing.T) {
+func TestStdout_writesBothStreams(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	c := newCaller(t, wasi.Options{Stdout: &stdout, Stderr: &stderr})
 	if e := c.write(1, "one"); e != wasi.ESUCCESS || c.u32(out) != 3 {

@@ -33,7 +33,7 @@ func TestCheckName_rejectsLongAndNUL(t *testing.T) {
 	}
 }
 
-func TestSwapCase_isItsOwnInverse(t *testing.T) {
+func TestSwapCase_swapsLetters(t *testing.T) {
 	for in, want := range map[string]string{"aB1": "Ab1", "é": "É", "12": "12"} {
 		if got := swapCase(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

@@ -53,7 +53,7 @@ func TestSpecialFiles_neverOpen(t *testing.T) {
 	w.want(w.Unlink(w.guest+"/work/null"), 0, "unlink")
 }
 
-func TestSpecialFiles_socketIsShownAndRemovable(t *testing.T) {
+func TestSpecialFiles_socketIsShownNotOpened(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s")
 	if err != nil {
 		t.Fatal(err)
