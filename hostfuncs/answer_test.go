@@ -122,7 +122,7 @@ func TestRecall_answerBetweenRunsHoldsForLaterCalls(t *testing.T) {
 			t.Error(err)
 		}
 	}); second != `{"value":null,"version":0}` {
-		t.Errorf("taken back between: %q", second)
+		t.Errorf("taken back between: got %q", second)
 	}
 }
 
@@ -187,6 +187,6 @@ func TestRecall_closedHostRecordsNoOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	if family, what := later.Unfinished(); family != "http/fetch" || what != "POST "+site+"/x" {
-		t.Errorf("unfinished: %q %q", family, what)
+		t.Errorf("unfinished: got %q %q", family, what)
 	}
 }

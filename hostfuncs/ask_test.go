@@ -75,10 +75,10 @@ func TestAsk_needsGrantOfItsKind(t *testing.T) {
 		_, err := askGate(t, p, nil, nil).Ask(t.Context(), method, json.RawMessage(tt.params), nil)
 		var ask *runtime.AskError
 		if !errors.As(err, &ask) || ask.Kind != runtime.KindDenied || ask.Message != tt.refusal || !strings.Contains(ask.Hint, strings.Trim(tt.hint, "'\"")) {
-			t.Errorf("%s: %v", method, err)
+			t.Errorf("%s: got %v", method, err)
 		}
 		if p.rounds != nil {
-			t.Errorf("%s was asked: %q", method, p.rounds)
+			t.Errorf("%s was asked: got %q", method, p.rounds)
 		}
 	}
 	_, err := newGate(t, nil, "roots").Ask(t.Context(), "roots/list", nil, nil)
@@ -93,7 +93,7 @@ func TestAsk_urlNeedsGrantOfItsAddress(t *testing.T) {
 	}
 	got, err := ask("https://EXAMPLE.com/in/x")
 	if err != nil || string(got) != `{"action":"accept"}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	for _, url := range []string{"https://example.com/", "https://example.com/in/../x", "https://evil.example/in/x", "http://example.com/in/x", "javascript:alert(1)"} {
 		if _, err := ask(url); err == nil {
@@ -139,7 +139,7 @@ func TestAsk_formNamesPluginAndAsksForNoSecrets(t *testing.T) {
 	}
 	for _, params := range []string{field("passenger", `{"type":"string","title":"Who pins the poster?","description":"tokenize"}`), field("name", `{"type":"string"}`)} {
 		if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(params), nil); err != nil {
-			t.Errorf("%s: %v", params, err)
+			t.Errorf("%s: got %v", params, err)
 		}
 	}
 	if want := `"message":"Plugin demo asks: Sallyport: your name?"`; !strings.Contains(p.rounds[0], want) {
@@ -330,7 +330,7 @@ func TestReplay_repeatsNoRequest(t *testing.T) {
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
 	if err := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:2", Grants: mustSet(t, lines...)}).Bind(other); err != journal.ErrOther {
-		t.Errorf("under another digest: %v", err)
+		t.Errorf("under another digest: got %v", err)
 	}
 }
 
@@ -396,14 +396,14 @@ func TestReplay_requiresUnchangedFiles(t *testing.T) {
 	}
 	later, _ := journal.Decode(kept)
 	if got, err := read(answer, later); err != nil || got != "one" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	write("two")
 	later, _ = journal.Decode(kept)
 	_, err := read(answer, later)
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindConflict || !errors.Is(err, journal.ErrChanged) {
-		t.Errorf("a file has changed: %v", err)
+		t.Errorf("a file has changed: got %v", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestAskInstead_waitsForOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answer := <-got; answer != tt.want {
-			t.Errorf("%s: %s", tt.action, answer)
+			t.Errorf("%s: got %s", tt.action, answer)
 		}
 		if len(client.messages) != 1 || !strings.Contains(client.messages[0], "sallyport answer "+all[0].ID) {
 			t.Errorf("the client was told %q", client.messages)
@@ -135,7 +135,7 @@ func TestAskInstead_waitsForOperator(t *testing.T) {
 		}
 		g, _ = deafGate(t, h, again, "token:bob")
 		if raw, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); string(raw) != tt.want {
-			t.Errorf("run again: %s, %v", raw, err)
+			t.Errorf("run again: got %s, %v", raw, err)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestConfirm_asksForEachRequest(t *testing.T) {
 	p.answers["elicitation/create"] = no
 	_, err := fetch(t, g, post(site+"/x", "five5"))
 	if err == nil || !strings.Contains(err.Error(), "the caller declined") || sent != 2 {
-		t.Errorf("%d sent: %v", sent, err)
+		t.Errorf("%d sent: got %v", sent, err)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	p := &person{suspend: true}
 	for i, err := range work(caller(t, p, j, "stdio:1", lines...)) {
 		if !errors.Is(err, hostfuncs.ErrSuspended) {
-			t.Errorf("%d: %v", i, err)
+			t.Errorf("%d: got %v", i, err)
 		}
 	}
 	if len(p.rounds) != 1 || !slices.Equal(got, []string{"/first"}) {
@@ -156,7 +156,7 @@ func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	p = &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"name":"Ada"}}`}}
 	for i, err := range work(caller(t, p, again, "stdio:1", lines...)) {
 		if err != nil {
-			t.Errorf("%d again: %v", i, err)
+			t.Errorf("%d again: got %v", i, err)
 		}
 	}
 	if !slices.Equal(got, []string{"/first", "/asked", "/granted", "/granted"}) {

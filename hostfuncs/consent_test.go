@@ -71,7 +71,7 @@ func (f *office) waiting() store.Question {
 	f.t.Helper()
 	all, err := f.answers.Questions(f.t.Context())
 	if err != nil || len(all) != 1 {
-		f.t.Fatalf("%d questions wait: %+v, %v", len(all), all, err)
+		f.t.Fatalf("%d questions wait: got %+v, %v", len(all), all, err)
 	}
 	return all[0]
 }
@@ -79,7 +79,7 @@ func (f *office) waiting() store.Question {
 func (f *office) silent() {
 	f.t.Helper()
 	if all, err := f.answers.Questions(f.t.Context()); len(all) != 0 || err != nil {
-		f.t.Errorf("asked: %+v, %v", all, err)
+		f.t.Errorf("asked: got %+v, %v", all, err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 			}
 			all, err := f.answers.Grants(t.Context())
 			if kept := len(all) == 1 && all[0].ID == q.ID && all[0].Once && all[0].Binding != ""; err != nil || kept != test.kept {
-				t.Errorf("%s %s: %v, %+v", test.request, test.site, err, all)
+				t.Errorf("%s %s: got %v, %+v", test.request, test.site, err, all)
 			}
 		}
 	}
@@ -292,12 +292,12 @@ func TestConsent_neverAsksWhatNoAnswerMayAllow(t *testing.T) {
 		_, err := fetch(t, f.call(), request)
 		var ask *runtime.AskError
 		if !errors.As(err, &ask) || !strings.Contains(ask.Message, why) || strings.Contains(ask.Message, "asked") {
-			t.Errorf("%s: %v", request, err)
+			t.Errorf("%s: got %v", request, err)
 		}
 	}
 	for _, path := range []string{"/state/sallyport/sallyport.yaml", "/.ssh/id"} {
 		if _, e := readFile(f.call().Files(), home+path); e != wasi.ENOENT {
-			t.Errorf("%s: %v", path, e)
+			t.Errorf("%s: got %v", path, e)
 		}
 	}
 	f.silent()

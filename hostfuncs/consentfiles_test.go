@@ -138,7 +138,7 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 				t.Errorf("got %q, %v, want new", text, err)
 			}
 			if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
-				t.Errorf("answers that were used are left: %+v %v", left, err)
+				t.Errorf("answers that were used are left: got %+v %v", left, err)
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 		}()
 		f.soon(once)
 		if got := <-done; got != text {
-			t.Errorf("%s: %q, %+v", path, got, g.Denials())
+			t.Errorf("%s: got %q, %+v", path, got, g.Denials())
 		}
 	}
 	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
@@ -292,7 +292,7 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	err := g.Conclude(nil)
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindDenied || f.waiting().Line != "fs: write ~/work/sub" {
-		t.Errorf("%v, %+v", err, f.waiting())
+		t.Errorf("got %v, %+v", err, f.waiting())
 	}
 	f.revokeAll()
 

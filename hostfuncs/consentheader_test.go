@@ -129,7 +129,7 @@ func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(fmt.Sprintf(`{"mode":"url","message":"Go","url":%q}`, tt.url)), nil)
 		if tt.class == "" {
 			if err != nil || len(p.rounds) != 1 {
-				t.Errorf("%s, %s: %v", line, tt.url, err)
+				t.Errorf("%s, %s: got %v", line, tt.url, err)
 			}
 			continue
 		}
@@ -144,7 +144,7 @@ func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 		if tt.hint != "" {
 			again := askGate(t, p, nil, nil, tt.hint)
 			if _, err := again.Ask(t.Context(), "elicitation/create", json.RawMessage(fmt.Sprintf(`{"mode":"url","message":"Go","url":%q}`, tt.url)), nil); err != nil {
-				t.Errorf("%s does not allow %s: %v", tt.hint, tt.url, err)
+				t.Errorf("%s does not allow %s: got %v", tt.hint, tt.url, err)
 			}
 		}
 	}

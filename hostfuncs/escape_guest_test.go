@@ -73,6 +73,6 @@ func tryGuestEscapes(t *testing.T, row func(name, outcome, why string)) {
 		row("in C: "+name, outcome, said+line)
 	}
 	if said, line, _ := run("granted"); !strings.HasPrefix(said, "fine") || strings.Contains(line, "denials") {
-		t.Errorf("what is granted to a guest in C: %s %s", said, line)
+		t.Errorf("what is granted to a guest in C: got %s %s", said, line)
 	}
 }

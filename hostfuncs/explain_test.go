@@ -70,7 +70,7 @@ func TestExplain_ceilingMustSpellPathOut(t *testing.T) {
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, hook).Under(mustSet(t, ceiling))})
 		x, err := p.Explain(hostfuncs.Call{}, strings.TrimPrefix(hook, "fs: "))
 		if err != nil || x.Reason != want || x.Allowed != (want == "") || x.Hint != "" {
-			t.Errorf("%s: %+v, %v", ceiling, x, err)
+			t.Errorf("%s: got %+v, %v", ceiling, x, err)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
 		x, err := p.Explain(hostfuncs.Call{}, "read "+path)
 		x.Line = strings.ReplaceAll(x.Line, filepath.ToSlash(home)+"/work/", "{workspace}/") // it is in no file
 		if err != nil || x.Allowed != tt.allowed || x.Leads != tt.leads || x.Line != tt.line || x.Reason != tt.why {
-			t.Errorf("%q, %s: %+v, %v", tt.lines, path, x, err)
+			t.Errorf("%q, %s: got %+v, %v", tt.lines, path, x, err)
 		}
 		g := p.NewGate(hostfuncs.Call{})
 		f, e := g.Files().Open(path, wasi.OpenOptions{Read: true})

@@ -69,10 +69,10 @@ func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**", "fs: write ~/work/sub/**", "deny: fs: read ~/work/sub/b.md")
 	if text, e := readFile(tr, home+"/work/a.txt"); text != "A" || e != 0 {
-		t.Errorf("a granted file: %q, %v", text, e)
+		t.Errorf("a granted file: got %q, %v", text, e)
 	}
 	if e := writeFile(tr, home+"/work/sub/new", "N"); e != 0 {
-		t.Errorf("a granted write: %v", e)
+		t.Errorf("a granted write: got %v", e)
 	}
 	if text, e := readFile(tr, home+"/work/sub/new"); text != "N" || e != 0 {
 		t.Errorf("the call sees %q, %v", text, e)
@@ -87,13 +87,13 @@ func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 		t.Errorf("the host has %q", text)
 	}
 	if _, e := readFile(tr, home+"/other/c.txt"); e != wasi.ENOENT {
-		t.Errorf("a file that is not granted: %v", e)
+		t.Errorf("a file that is not granted: got %v", e)
 	}
 	if _, e := readFile(tr, home+"/work/sub/b.md"); e != wasi.ENOENT {
-		t.Errorf("a denied file: %v", e)
+		t.Errorf("a denied file: got %v", e)
 	}
 	if e := writeFile(tr, home+"/work/a.txt", "X"); e != wasi.EACCES {
-		t.Errorf("a write to what may be read: %v", e)
+		t.Errorf("a write to what may be read: got %v", e)
 	}
 	want := []receipt.Denial{
 		{Family: "fs", Effect: "read ~/other/c.txt", Reason: `plugin "demo" may not read ~/other/c.txt: no grant allows it`, Hint: "fs: read ~/other/c.txt", Count: 1},
@@ -147,10 +147,10 @@ func TestFS_listingIsSeparateEffect(t *testing.T) {
 			t.Errorf("%s: %q, errno %d", line, names, e)
 		}
 		if done := has(g.Receipt().Effects, "list ~/work"); done != (want == "") {
-			t.Errorf("%s: %+v", line, g.Receipt().Effects)
+			t.Errorf("%s: got %+v", line, g.Receipt().Effects)
 		}
 		if d := g.Denials(); want != "" && (len(d) != 1 || d[0].Effect != "list ~/work" || d[0].Hint != want) {
-			t.Errorf("%s: %+v", line, d)
+			t.Errorf("%s: got %+v", line, d)
 		}
 	}
 }
@@ -171,13 +171,13 @@ func TestFS_patternsCoverMatchesOnly(t *testing.T) {
 	home := world(t)
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")
 	if text, e := readFile(tr, home+"/work/sub/b.md"); text != "B" || e != 0 {
-		t.Errorf("a file below a folder that is not granted itself: %q, %v", text, e)
+		t.Errorf("a file below a folder that is not granted itself: got %q, %v", text, e)
 	}
 	if text, e := readFile(tr, home+"/other/c.txt"); text != "C" || e != 0 {
-		t.Errorf("a grant of one file: %q, %v", text, e)
+		t.Errorf("a grant of one file: got %q, %v", text, e)
 	}
 	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Errorf("a file of another name: %v", e)
+		t.Errorf("a file of another name: got %v", e)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestFS_withoutGrantsSuggestsLine(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home})
 	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Errorf("without grants: %v", e)
+		t.Errorf("without grants: got %v", e)
 	}
 	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/work/a.txt" {
 		t.Errorf("denials are %+v", d)
@@ -199,7 +199,7 @@ func TestFS_deniesLinksOutOfGrant(t *testing.T) {
 	}
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**")
 	if _, e := readFile(tr, home+"/work/out/c.txt"); e != wasi.ENOENT {
-		t.Errorf("through a link: %v", e)
+		t.Errorf("through a link: got %v", e)
 	}
 	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/other/c.txt" {
 		t.Errorf("denials are %+v", d)
@@ -235,7 +235,7 @@ func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 		t.Error("a repository's own folder got another name")
 	}
 	if _, e := readFile(tr, home+"/.ssh/id"); e != wasi.ENOENT {
-		t.Errorf("a key: %v", e)
+		t.Errorf("a key: got %v", e)
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
 		t.Error("the folder of keys got another name")
@@ -254,7 +254,7 @@ func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 	g, tr := filesOf(t, o, "fs: write ~/**", "fs: write ~/state/sallyport/**", "fs: write ~/alias/**")
 	for _, path := range []string{"/state/sallyport/keys/k", "/state/sallyport/sallyport.yaml", "/alias/keys/k", "/state/sallyport/none"} {
 		if _, e := readFile(tr, home+path); e != wasi.ENOENT {
-			t.Errorf("read %s: %v", path, e)
+			t.Errorf("read %s: got %v", path, e)
 		}
 		if e := writeFile(tr, home+path, "x"); e == 0 {
 			t.Errorf("wrote %s", path)
@@ -272,7 +272,7 @@ func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 	}
 	for _, d := range g.Denials() {
 		if strings.Contains(d.Reason, "Sallyport") && d.Hint != "" {
-			t.Errorf("a hint for what no grant reaches: %+v", d)
+			t.Errorf("a hint for what no grant reaches: got %+v", d)
 		}
 	}
 	if d := g.Denials()[0]; d.Reason != `plugin "demo" may not read ~/state/sallyport/keys/k: files of Sallyport and of its clients are protected from every grant` {
@@ -291,7 +291,7 @@ func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, e := readFile(tr, backup); e != wasi.ENOENT {
-		t.Errorf("read a backup: %v", e)
+		t.Errorf("read a backup: got %v", e)
 	}
 	if e := writeFile(tr, home+"/work/client.json.bak-2", "x"); e == 0 {
 		t.Error("made one")
@@ -300,7 +300,7 @@ func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 		t.Error("moved its folder")
 	}
 	if e := writeFile(tr, home+"/work/client.json", "x"); e != 0 {
-		t.Errorf("a file that only begins the same: %v", e)
+		t.Errorf("a file that only begins the same: got %v", e)
 	}
 }
 
@@ -364,10 +364,10 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 	_, tr := filesOf(t, hostfuncs.Options{Home: link}, "fs: write "+home+"/**", "fs: read ~/**")
 	for _, path := range []string{home, link} {
 		if text, e := readFile(tr, path+"/work/a.txt"); text != "A" {
-			t.Errorf("a granted file below %s: %v", path, e)
+			t.Errorf("a granted file below %s: got %v", path, e)
 		}
 		if _, e := readFile(tr, path+"/.ssh/id"); e != wasi.ENOENT {
-			t.Errorf("a key below %s: %v", path, e)
+			t.Errorf("a key below %s: got %v", path, e)
 		}
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
@@ -380,12 +380,12 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
 	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
-		t.Fatalf("%+v, %v", st, e)
+		t.Fatalf("got %+v, %v", st, e)
 	}
 	for path, want := range map[string]string{"/workspace": "", "/": "workspace"} {
 		f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
 		if e != 0 {
-			t.Fatalf("%s: %v", path, e)
+			t.Fatalf("%s: got %v", path, e)
 		}
 		var names []string
 		list, e := f.ReadDir(10)
@@ -398,7 +398,7 @@ func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 		f.Close()
 	}
 	if d := g.Denials(); len(d) != 0 {
-		t.Errorf("looking is refused: %+v", d)
+		t.Errorf("looking is refused: got %+v", d)
 	}
 	for what, e := range map[string]wasi.Errno{
 		"a file": second(tr.Open("/workspace/x", wasi.OpenOptions{Write: true, Create: true})), "a folder": tr.Mkdir("/workspace/y"),

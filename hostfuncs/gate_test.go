@@ -45,7 +45,7 @@ func mustSet(t testing.TB, lines ...string) *grant.Set {
 	for _, line := range lines {
 		g, err := grant.ParseLine(line)
 		if err != nil {
-			t.Fatalf("%s: %v", line, err)
+			t.Fatalf("%s: got %v", line, err)
 		}
 		s = s.With(g)
 	}

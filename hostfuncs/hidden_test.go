@@ -146,7 +146,7 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := g.Land(t.Context()); !errors.As(err, &end) || end.Kind != runtime.KindConflict {
-			t.Fatalf("landed: %v", err)
+			t.Fatalf("landed: got %v", err)
 		}
 		told := strings.Join(client.denied, "\n") + end.Message
 		for _, word := range []string{"~/other", "~/.ssh", "~/granted"} {
@@ -158,7 +158,7 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 			t.Errorf("%s is told of the state folder:\n%s", principal, told)
 		}
 		if d := g.Receipt().Denials; !slices.ContainsFunc(d, func(d receipt.Denial) bool { return strings.Contains(d.Reason, "~/other/c.txt") }) {
-			t.Errorf("the record does not name the place: %+v", d)
+			t.Errorf("the record does not name the place: got %+v", d)
 		}
 		g.Close()
 		h.Close()

@@ -161,7 +161,7 @@ func TestKV_listsOwnChanges(t *testing.T) {
 		answer := json.RawMessage(ask(t, g, "kv/list", params))
 		items, err := jsonraw.Elements(jsonraw.Get(answer, "keys"))
 		if err != nil {
-			t.Fatalf("%s: %s", params, answer)
+			t.Fatalf("%s: got %s", params, answer)
 		}
 		var names []string
 		for _, i := range items {

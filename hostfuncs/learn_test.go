@@ -55,10 +55,10 @@ func TestLearn_recordsLinesWithArguments(t *testing.T) {
 		}
 	}
 	if strings.Contains(receipt, "learnt") {
-		t.Errorf("the receipt has it: %s", receipt)
+		t.Errorf("the receipt has it: got %s", receipt)
 	}
 	if line, _ := learning(t, false, nil, addresses...); strings.Contains(line, "learnt") {
-		t.Errorf("it is noted of a plugin that nobody learns about: %s", line)
+		t.Errorf("it is noted of a plugin that nobody learns about: got %s", line)
 	}
 }
 

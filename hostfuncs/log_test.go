@@ -46,7 +46,7 @@ func TestLog_reachesHostAndClient(t *testing.T) {
 	}
 	for _, p := range params {
 		if res, err := g.Ask(t.Context(), "notifications/message", json.RawMessage(p), nil); err != nil || string(res) != "{}" {
-			t.Errorf("%s: %s, %v", p, res, err)
+			t.Errorf("%s: got %s, %v", p, res, err)
 		}
 	}
 	want := `level=DEBUG msg="hello\\nworld \\x1b[31m" plugin=demo call=c1 logger=net\a
@@ -105,7 +105,7 @@ func TestProgress_forwardsIncreasingValues(t *testing.T) {
 	g, _, l := logged(t)
 	for _, p := range []string{`{"progress":1,"total":3}`, `{"progress":1}`, `{"progress":0.5}`, `{"progress":2.5,"message":"x"}`, `{"progress":-1}`} {
 		if res, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(p), nil); err != nil || string(res) != "{}" {
-			t.Errorf("%s: %s, %v", p, res, err)
+			t.Errorf("%s: got %s, %v", p, res, err)
 		}
 	}
 	if want := []string{`{"progress":1,"total":3}`, `{"progress":2.5,"message":"x"}`}; !slices.Equal(l.progress, want) {

@@ -185,7 +185,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 	var put []string // the secrets in it
 	ctx, begin, recant := watchIntent(ctx, g, intent)
 	f.response, err = g.policy.net.Do(ctx, r, data, egress.Exchange{
-		Reach: reachOf(d), Proxy: proxy, Searched: g.rules.holdsSecrets(),
+		Reach: reachOf(d), Proxy: proxy, Searched: holdsSecrets(&g.rules),
 		Prepare: func(out *http.Request) (secret bool, err error) {
 			if key != "" {
 				out.Header.Set(idempotencyKey, key)
@@ -202,7 +202,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 		Answered: func(status int, h http.Header) *secret.Redactor {
 			g.record.count("net", r.Target(), 0, int64(len(data)), 0)
 			g.session.noteRetry(status, h)
-			g.rules.redactHeader(h)
+			redactHeader(&g.rules, h)
 			return g.policy.vault.Redactor()
 		},
 		Read: func(n int) error {
@@ -220,7 +220,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 }
 
 // holdsSecrets reports whether a server could echo a value that the plugin must not see.
-func (r *rules) holdsSecrets() bool {
+func holdsSecrets(r *rules) bool {
 	return len(r.grants.Secrets()) > 0 || r.policy.vault.Redactor() != nil
 }
 

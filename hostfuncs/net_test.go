@@ -75,7 +75,7 @@ func fetchWith(t testing.TB, g *hostfuncs.Gate, params string, s *streams) (a an
 		return a, err
 	}
 	if err := json.Unmarshal(raw, &a); err != nil {
-		t.Fatalf("%s: %v", raw, err)
+		t.Fatalf("%s: got %v", raw, err)
 	}
 	body := s.open[a.Body["dev.sallyport/stream"]-2]
 	data, err := io.ReadAll(body)
@@ -217,7 +217,7 @@ func TestFetch_deniesWithNarrowestLine(t *testing.T) {
 		t.Errorf("denials are %+v", d)
 	}
 	if len(l.denied) != len(tests)+1 || touched {
-		t.Errorf("the client heard %d, the server was touched: %v", len(l.denied), touched)
+		t.Errorf("the client heard %d, the server was touched: got %v", len(l.denied), touched)
 	}
 }
 
@@ -297,14 +297,14 @@ func TestFetch_decodesGzip(t *testing.T) {
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")}).NewGate(hostfuncs.Call{})
 	defer g.Close()
 	if a, err := fetch(t, g, get(s.URL+"/ok")); err != nil || a.text != "plain" || a.Headers["content-encoding"] != nil || a.Headers["content-length"] != nil {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/empty")); err != nil || a.text != "" {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	a, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/ok","headers":{"accept-encoding":"gzip, br"}}`, s.URL))
 	if err != nil || a.text == "plain" || a.Headers["content-encoding"] != "gzip" || a.Headers["x-accept"] != "gzip, br" {
-		t.Errorf("the guest's own encoding: %+v, %v", a, err)
+		t.Errorf("the guest's own encoding: got %+v, %v", a, err)
 	}
 	_, err = fetch(t, g, get(s.URL+"/lie"))
 	wantAsk(t, err, runtime.KindUnavailable, "the answer is not the gzip it says", "")
@@ -346,10 +346,10 @@ func TestFetch_limitsRequestsInFlight(t *testing.T) {
 	st.open[0].Close()
 	st.open[0].Close()
 	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{full: true}); err == nil || err.Error() != "limit: too many streams" {
-		t.Errorf("no stream to be had: %v", err)
+		t.Errorf("no stream to be had: got %v", err)
 	}
 	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), st); err != nil {
-		t.Errorf("a place was free: %v", err)
+		t.Errorf("a place was free: got %v", err)
 	}
 }
 
@@ -443,12 +443,12 @@ func TestFetch_verifiesCertificates(t *testing.T) {
 	o := &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}}
 	g := newGate(t, o, "net: GET https://**/**")
 	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "HTTP/2.0" {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	_, err := fetch(t, g, get("https://other.example/"))
 	var ask *runtime.AskError
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.Contains(ask.Message, "certificate") {
-		t.Errorf("a certificate of another name: %v", err)
+		t.Errorf("a certificate of another name: got %v", err)
 	}
 }
 
@@ -464,7 +464,7 @@ func TestFetch_isSafeForConcurrentCalls(t *testing.T) {
 			for range 20 {
 				g := p.NewGate(hostfuncs.Call{})
 				if a, err := fetch(t, g, get(s.URL)); err != nil || a.Status != 500 {
-					t.Errorf("%+v, %v", a, err)
+					t.Errorf("got %+v, %v", a, err)
 				}
 				g.Close()
 			}
@@ -503,10 +503,10 @@ func FuzzAsk(f *testing.F) {
 		result, err := g.Ask(t.Context(), method, json.RawMessage(params), &streams{})
 		var ask *runtime.AskError
 		if err != nil && (!errors.As(err, &ask) || ask.Message == "" || strings.ContainsAny(ask.Message, "\x00\n\x1b")) {
-			t.Errorf("%s %s: %#v", method, params, err)
+			t.Errorf("%s %s: got %#v", method, params, err)
 		}
 		if err == nil && string(result) != "{}" {
-			t.Errorf("%s %s: %s", method, params, result)
+			t.Errorf("%s %s: got %s", method, params, result)
 		}
 	})
 }

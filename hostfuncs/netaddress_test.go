@@ -75,7 +75,7 @@ func TestFetch_deniesLocalAddressesUnlessNamed(t *testing.T) {
 				t.Errorf("%s: not recorded", tt.url)
 			}
 		} else if u, _ := url.Parse(tt.url); err != nil || a.text != u.Host {
-			t.Errorf("%s, %s: %q, %v", tt.grant, tt.url, a.text, err)
+			t.Errorf("%s, %s: got %q, %v", tt.grant, tt.url, a.text, err)
 		}
 	}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z}}, "net: GET http://**/")
@@ -96,11 +96,11 @@ func TestFetch_connectsToCheckedAddress(t *testing.T) {
 	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial}}, "net: GET http://rebind.example/**")
 	if a, err := fetch(t, g, get("http://rebind.example/")); err != nil || a.text != "ok" {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("got %+v, %v", a, err)
 	}
 	_, err := fetch(t, g, get("http://rebind.example/"))
 	if r := g.Receipt(); len(r.Effects) != 1 || r.Effects[0].Count != 1 || len(r.Denials) != 1 {
-		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
+		t.Errorf("what never left is in the receipt: got %+v, %+v", r.Effects, r.Denials)
 	}
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/?")
 	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
@@ -127,7 +127,7 @@ func TestFetch_pooledConnectionsServeOnePluginAndGrant(t *testing.T) {
 	z.names["host.example"] = [][]string{{"127.0.0.1"}}
 	b, err := fetch(t, g, get("http://host.example/named"))
 	if err != nil || b.text != a.text {
-		t.Errorf("the connection was not used again: %v, %v", b, err)
+		t.Errorf("the connection was not used again: got %v, %v", b, err)
 	}
 	if _, err = fetch(t, g, get("http://host.example/other")); err == nil {
 		t.Error("a wildcard uses the connection of a grant that spells the host out")

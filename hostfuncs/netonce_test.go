@@ -119,7 +119,7 @@ func TestFetch_changesArriveOnce(t *testing.T) {
 		warm := func() {
 			for _, method := range []string{"GET", "POST", "GET"} {
 				if a, err := fetch(t, g, fmt.Sprintf(`{"method":%q,"url":%q}`, method, at+"/warm")); err != nil || a.text != "ok" {
-					t.Fatalf("%s: %+v, %v", method, a, err)
+					t.Fatalf("%s: got %+v, %v", method, a, err)
 				}
 			}
 		}
@@ -201,7 +201,7 @@ func TestFetch_changesAreNeverSentOverHTTP2(t *testing.T) {
 	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: config}}, "net: GET,POST https://example.com/**")
 	if _, err := fetch(t, g, get("https://example.com/")); err == nil || !strings.Contains(err.Error(), "goes away each time") {
-		t.Errorf("a server that goes away without an end: %v", err)
+		t.Errorf("a server that goes away without an end: got %v", err)
 	}
 	for _, body := range []string{"null", `"data"`} {
 		if _, err := fetch(t, g, fmt.Sprintf(`{"method":"POST","url":"https://example.com/","headers":{"Idempotency-Key":"k"},"body":%s}`, body)); err != nil {
@@ -211,7 +211,7 @@ func TestFetch_changesAreNeverSentOverHTTP2(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.acted["GET HTTP/2.0"] < 2 || f.acted["POST HTTP/1.1"] != 2 || f.acted["POST HTTP/2.0"] != 0 {
-		t.Errorf("arrived: %v", f.acted)
+		t.Errorf("arrived: got %v", f.acted)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestFetch_returnsRedirectOfChange(t *testing.T) {
 	g := newGate(t, nil, "net: PUT "+s.URL+"/**")
 	raw, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(fmt.Sprintf(`{"method":"PUT","url":%q,"body":"x"}`, s.URL+"/a")), &streams{})
 	if err != nil || !strings.Contains(string(raw), `"status":308,"url":"`+s.URL+`/a"`) || !strings.Contains(string(raw), `"location":"/next"`) {
-		t.Errorf("%s, %v", raw, err)
+		t.Errorf("got %s, %v", raw, err)
 	}
 	if e := g.Receipt().Effects; len(e) != 1 || e[0].Count != 1 {
 		t.Errorf("the receipt says %+v", e)

@@ -54,13 +54,13 @@ func TestFetch_followsRedirects(t *testing.T) {
 		}
 	}
 	if a, err := fetch(t, g, fmt.Sprintf(`{"method":"HEAD","url":"%s/303"}`, s.URL)); err != nil || a.Status != 200 || a.text != "" {
-		t.Errorf("HEAD: %+v, %v", a, err)
+		t.Errorf("HEAD: got %+v, %v", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/304")); err != nil || a.Status != 304 {
-		t.Errorf("304: %+v, %v", a, err)
+		t.Errorf("304: got %+v, %v", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/none")); err != nil || a.Status != 302 || a.text != "here" {
-		t.Errorf("without Location: %+v, %v", a, err)
+		t.Errorf("without Location: got %+v, %v", a, err)
 	}
 }
 

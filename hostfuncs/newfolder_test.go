@@ -71,13 +71,13 @@ func newFolder(t *testing.T, line, path, denied string, who string) {
 		t.Errorf("error %v, on disk %v, refused %+v", err, there, refusals)
 	}
 	if who != "no wants" && denied != "" && (len(refusals) != 1 || refusals[0].Effect != denied) {
-		t.Errorf("refused: %+v", refusals)
+		t.Errorf("refused: got %+v", refusals)
 	}
 	if there != nil && has(g.Receipt().Effects, "write ~"+strings.TrimSuffix(path, "/")) {
-		t.Errorf("the receipt has what was not done: %+v", g.Receipt().Effects)
+		t.Errorf("the receipt has what was not done: got %+v", g.Receipt().Effects)
 	}
 	if denied == "" && !has(g.Receipt().Effects, "write ~"+strings.TrimSuffix(path, "/")) {
-		t.Errorf("the receipt misses it: %+v", g.Receipt().Effects)
+		t.Errorf("the receipt misses it: got %+v", g.Receipt().Effects)
 	}
 }
 

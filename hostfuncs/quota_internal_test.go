@@ -37,7 +37,7 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 		}
 	}
 	if said, ms := try("a"); said != `plugin "p" serves 2 calls a second of one caller (limits.principal_rate): try again in 500ms` || ms != 500 {
-		t.Errorf("%s, %d", said, ms)
+		t.Errorf("got %s, %d", said, ms)
 	}
 	for range 2 {
 		if said, _ := try("b"); said != "" {
@@ -45,11 +45,11 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 		}
 	}
 	if said, ms := try("c"); said != `plugin "p" serves 4 calls a second (limits.rate): try again in 250ms` || ms != 250 {
-		t.Errorf("%s, %d", said, ms)
+		t.Errorf("got %s, %d", said, ms)
 	}
 	now = now.Add(500 * time.Millisecond)
 	if said, _ := try("a"); said != "" {
-		t.Errorf("after the time that was said: %s", said)
+		t.Errorf("after the time that was said: got %s", said)
 	}
 }
 
@@ -63,16 +63,16 @@ func TestQuota_boundsConcurrentCallsPerPrincipal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := q.admit("b"); err != nil {
-		t.Errorf("another caller: %v", err)
+		t.Errorf("another caller: got %v", err)
 	}
 	_, err = q.admit("a")
 	if said, ms := limitIn(t, err); said != `plugin "p" serves 2 calls of one caller at a time (limits.principal_calls): try again in 1s` || ms != 1000 {
-		t.Errorf("%s, %d", said, ms)
+		t.Errorf("got %s, %d", said, ms)
 	}
 	first()
 	first() // release is idempotent
 	if _, err := q.admit("a"); err != nil {
-		t.Errorf("after one is over: %v", err)
+		t.Errorf("after one is over: got %v", err)
 	}
 	if _, err := q.admit("a"); err == nil {
 		t.Error("a release counts twice")

@@ -213,7 +213,7 @@ func TestFS_guestLinkWidensNothing(t *testing.T) {
 		first := in("a")
 		tr := first.Files()
 		if e := tr.Mkdir("/workspace/a"); e != 0 {
-			t.Fatalf("the folder that the line names: %v", e)
+			t.Fatalf("the folder that the line names: got %v", e)
 		}
 		for target, want := range map[string]wasi.Errno{"..": wasi.EPERM, "../": wasi.EPERM, "../sub": wasi.EPERM, "../.": wasi.EPERM, "../a": 0, "x": 0} {
 			e := tr.Symlink(target, "/workspace/a/l")
@@ -276,7 +276,7 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	home := linked(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
 	if e := writeFile(tr, home+"/work/out/n", "N"); e != 0 {
-		t.Errorf("through a link to what is granted: %v", e)
+		t.Errorf("through a link to what is granted: got %v", e)
 	}
 	if err := g.Land(t.Context()); err != nil {
 		t.Error(err)
@@ -285,7 +285,7 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 		t.Error(err)
 	}
 	if effects := g.Receipt().Effects; !slices.ContainsFunc(effects, func(e receipt.Effect) bool { return strings.HasSuffix(e.Target, "write ~/other/n") }) {
-		t.Errorf("the receipt does not name the file: %+v", effects)
+		t.Errorf("the receipt does not name the file: got %+v", effects)
 	}
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home})
 	t.Cleanup(h.Close)
@@ -293,7 +293,7 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	at := p.NewGate(hostfuncs.Call{ID: "c"})
 	defer at.Close()
 	if text, e := readFile(at.Files(), "/workspace/c.txt"); text != "C" {
-		t.Errorf("the workspace: %v", e)
+		t.Errorf("the workspace: got %v", e)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestFS_deniesLinksThatRenameStartFiles(t *testing.T) {
 		tr, work := g.Files(), filepath.Join(home, "work")
 		for _, dir := range []string{"cfg", "prepared", "prepared/deep"} {
 			if e := tr.Mkdir(filepath.Join(work, dir)); e != 0 {
-				t.Fatalf("%s: %v", dir, e)
+				t.Fatalf("%s: got %v", dir, e)
 			}
 		}
 		for _, name := range []string{".cargo", ".CARGO", ".github", "node_modules", "cfg/.github", "venv", ".git/objects", ".git/refs"} {

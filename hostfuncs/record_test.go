@@ -41,7 +41,7 @@ func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 		readFile(g.Files(), "/secret/place")
 		g.Close()
 		if got := string(who.got.JSON()); strings.Contains(got, "secret/place") != c.path || !strings.Contains(got, `"audit":"`) {
-			t.Errorf("%s, full %v: %s", c.principal, c.full, got)
+			t.Errorf("%s, full %v: got %s", c.principal, c.full, got)
 		}
 		if who.got.Millis <= 0 || who.got.Millis > 60_000 {
 			t.Errorf("it took %v ms", who.got.Millis)

@@ -157,14 +157,14 @@ func cleaned(text []byte) []byte {
 }
 
 // redactHeader removes secret values from the header of an answer.
-func (r *rules) redactHeader(h http.Header) {
+func redactHeader(r *rules, h http.Header) {
 	if r.policy.vault.Redactor() == nil {
 		return
 	}
 	for name, values := range h {
 		clean := r.policy.redact
 		if name == "Location" { // which is read for the next request
-			clean = r.policy.vault.Restorer(r.hasPlaceholder).String
+			clean = r.policy.vault.Restorer(func(name string) bool { return hasPlaceholder(r.grants, name) }).String
 		}
 		for i, v := range values {
 			values[i] = clean(v)
@@ -174,8 +174,8 @@ func (r *rules) redactHeader(h http.Header) {
 }
 
 // hasPlaceholder reports whether the plugin's configuration has a placeholder for a secret.
-func (r *rules) hasPlaceholder(name string) bool {
-	for _, of := range r.grants.ConfigSecrets() {
+func hasPlaceholder(set *grant.Set, name string) bool {
+	for _, of := range set.ConfigSecrets() {
 		if of == name {
 			return true
 		}

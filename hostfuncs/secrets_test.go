@@ -90,7 +90,7 @@ func TestSecret_reachesServerAndNeverGuest(t *testing.T) {
 	noEcho(t, "the client", fmt.Sprint(client.messages, client.progress, client.denied))
 	noEcho(t, "a result", string(g.Redact([]byte(`{"content":[{"type":"text","text":"`+secretValue+`"}]}`))))
 	if !strings.Contains(string(receipt), `"family":"secret","target":"KEY"`) {
-		t.Errorf("the receipt does not name it: %s", receipt)
+		t.Errorf("the receipt does not name it: got %s", receipt)
 	}
 }
 
@@ -99,7 +99,7 @@ func noEcho(t *testing.T, who, text string) {
 	t.Helper()
 	for _, form := range []string{secretValue, base64.StdEncoding.EncodeToString([]byte(secretValue))[:20], fmt.Sprintf("%x", secretValue), url.QueryEscape(secretValue)} {
 		if strings.Contains(text, form) {
-			t.Errorf("%s holds the value: %q", who, text)
+			t.Errorf("%s holds the value: got %q", who, text)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestSecret_goesNowhereElse(t *testing.T) {
 	} {
 		seen = nil
 		if _, err := fetch(t, g, params); err != nil {
-			t.Errorf("%s: %v", params, err)
+			t.Errorf("%s: got %v", params, err)
 		}
 		if !strings.Contains(params, "/v1/x?to=") {
 			noEcho(t, params, fmt.Sprint(seen))
@@ -127,7 +127,7 @@ func TestSecret_goesNowhereElse(t *testing.T) {
 		t.Errorf("the other server saw %q", others)
 	}
 	if _, err := fetch(t, g, get(at+"/v2?to="+url.QueryEscape(at+"/v1/x"))); err != nil || !strings.Contains(seen[len(seen)-1], secretValue) {
-		t.Errorf("a redirect to where it goes does not carry it: %q, %v", seen, err)
+		t.Errorf("a redirect to where it goes does not carry it: got %q, %v", seen, err)
 	}
 }
 
@@ -208,10 +208,10 @@ func TestSecret_isPutIntoQueryOrRequestIsDenied(t *testing.T) {
 	_, err := fetch(t, g, get(at+"/none"))
 	wantAsk(t, err, runtime.KindUnavailable, `plugin "demo" may not GET `+at+"/none: the secret NONE cannot be had: env SALLYPORT_TEST_NONE: it is not set", "")
 	if len(seen) != 1 {
-		t.Errorf("without its secret the request left: %q", seen)
+		t.Errorf("without its secret the request left: got %q", seen)
 	}
 	if r := g.Receipt(); len(r.Denials) != 1 || len(r.Effects) != 2 || r.Effects[0].Count != 1 || r.Effects[1] != (receipt.Effect{Family: "secret", Target: "KEY", Count: 1}) {
-		t.Errorf("what never left is in the receipt: %+v, %+v", r.Effects, r.Denials)
+		t.Errorf("what never left is in the receipt: got %+v, %+v", r.Effects, r.Denials)
 	}
 	_, err = fetch(t, g, get(at+"/gzip"))
 	wantAsk(t, err, runtime.KindUnavailable, strings.TrimPrefix(at, "http://")+" answers in an encoding that was not asked for", "")
@@ -243,7 +243,7 @@ func TestSecret_isFoundInPiecesThatCleaningJoins(t *testing.T) {
 			for _, text := range [][]byte{raw, []byte("it is " + split)} {
 				out := g.Redact(text)
 				if found, _ := sanitize.Text(string(cleanedForTest(out))); strings.Contains(found, value) || !strings.Contains(found, "[secret:KEY]") {
-					t.Errorf("%q: %s", between, out)
+					t.Errorf("%q: got %s", between, out)
 				}
 			}
 		}
@@ -293,12 +293,12 @@ func TestSecret_acceptsOnlyKnownEncodings(t *testing.T) {
 		for _, path := range []string{"/other", "/other?as=gzip", "/other?as=identity"} {
 			a, err := fetch(t, g, asking(path, headers))
 			if err != nil || a.text != "it is Bearer [secret:KEY]" || a.Headers["x-accept"] != "gzip" {
-				t.Errorf("%s with %s: %q, %v, %v", path, headers, a.text, a.Headers["x-accept"], err)
+				t.Errorf("%s with %s: got %q, %v, %v", path, headers, a.text, a.Headers["x-accept"], err)
 			}
 		}
 		for _, path := range []string{"/other?as=br", "/other?as=gzip&as=gzip", "/other?as=gzip&as=br", "/other?as=gzip,gzip", "/other?as=x-gzip", "/v1/x?as=gzip"} {
 			if a, err := fetch(t, g, asking(path, headers)); err == nil || !strings.Contains(err.Error(), "answers in an encoding that was not asked for") {
-				t.Errorf("%s with %s: %q, %v", path, headers, a.text, err)
+				t.Errorf("%s with %s: got %q, %v", path, headers, a.text, err)
 			}
 		}
 	}
@@ -337,13 +337,13 @@ func TestSecret_isInQueryOfRedirect(t *testing.T) {
 		g.Close()
 		if tt.got == "" {
 			if err == nil || len(seen) != 11 || seen[10] != "/v1/from "+secretValue {
-				t.Errorf("%s: %q, %v", tt.to, seen, err)
+				t.Errorf("%s: got %q, %v", tt.to, seen, err)
 			}
 			noEcho(t, "the error", err.Error())
 			continue
 		}
 		if err != nil || len(seen) != 2 || seen[1] != tt.path+" "+tt.got {
-			t.Errorf("%s: %q, %v", tt.to, seen, err)
+			t.Errorf("%s: got %q, %v", tt.to, seen, err)
 		}
 		if !strings.Contains(a.URL, placeholder) {
 			t.Errorf("the guest is told %s", a.URL)

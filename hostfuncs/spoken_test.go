@@ -97,7 +97,7 @@ func TestAsk_choiceThatIsLinkGetsTitle(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"a":"evil.example","b":["x@evil.example"],"c":"evil.example/x"}}`}}
 	got, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{`+fields+`}}}`), nil)
 	if err != nil || !strings.Contains(string(got), `"b":["x@evil.example"]`) {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	const want = `"properties":{"a":{"type":"string","title":"Plugin demo: a","oneOf":[{"const":"evil.example","title":"Plugin demo: evil[.]example"},{"const":"b"}]},` +
 		`"b":{"type":"array","items":{"type":"string","anyOf":[{"const":"x@evil.example","title":"Plugin demo: x@evil[.]example"}]},"title":"Plugin demo: b"},` +
@@ -129,13 +129,13 @@ func TestAsk_typedFieldsAskForNoSecret(t *testing.T) {
 			t.Errorf("a form asks for the %s", word)
 		}
 		if err := ask("Your "+word+" is old. Go on?", chosen); err != nil {
-			t.Errorf("a choice about the %s: %v", word, err)
+			t.Errorf("a choice about the %s: got %v", word, err)
 		}
 	}
 	if err := ask("What is your name?", typed); err != nil {
 		t.Error(err)
 	}
 	if err := ask("x", `"a":{"type":"string","description":"`+strings.Repeat("x", 16<<10)+`"}`); err == nil || !strings.Contains(err.Error(), "an elicitation is longer than 16384 bytes") {
-		t.Errorf("a long form: %v", err)
+		t.Errorf("a long form: got %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestFrozen_advancesBySleepsAndReadings(t *testing.T) {
 	f := &frozen{base: time.Second}
 	if a, b := f.monotonic(), f.monotonic(); a != int64(time.Second+look) || b != a+int64(look) {
-		t.Errorf("%d, %d", a, b)
+		t.Errorf("got %d, %d", a, b)
 	}
 	before := f.now()
 	if wait := f.sleep(time.Hour); wait != 0 || f.now().Sub(before) != time.Hour+look {
@@ -100,7 +100,7 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 		answer, err := g.Ask(t.Context(), name, params, noStreams{})
 		var refused *runtime.AskError
 		if err != nil && !errors.As(err, &refused) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v", name, err)
 		}
 		switch name {
 		case "http/fetch", "kv/get", "kv/set", "secrets/get", "elicitation/create", "sampling/createMessage", "tools/call":
