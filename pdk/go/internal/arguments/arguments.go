@@ -2,7 +2,7 @@
 // defaults from tags at every depth, and every spelling of an integer that JSON Schema allows.
 //
 // All reflection on a type is done once, when a tool is made. encoding/json would do it at first use, which in a
-// sandbox is every call.
+// sandbox is every call that no warm-up precedes. Containers are decoded in place: no level scans what is below it.
 package arguments
 
 import (
@@ -10,6 +10,7 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strconv"
 
@@ -23,8 +24,34 @@ type Decoder struct {
 	begin func(v reflect.Value) // sets defaults; may be nil
 }
 
-// setter decodes well-formed JSON into v. The error is an *Error.
-type setter func(v reflect.Value, raw []byte) error
+// setter decodes the well-formed JSON value at i of raw into v, and returns its end. Containers are decoded in place, so
+// that each level does not scan what is below it. The error is an *Error.
+type setter func(v reflect.Value, raw []byte, i int) (end int, err error)
+
+// leaf makes a setter of a function that decodes a whole value.
+//
+//go:noinline
+func leaf(set func(v reflect.Value, raw []byte) error) setter {
+	return func(v reflect.Value, raw []byte, i int) (int, error) {
+		end := jsontext.Skip(raw, i)
+		if end < 0 {
+			return 0, errSyntax()
+		}
+		return end, set(v, raw[i:end])
+	}
+}
+
+// all decodes raw, which is one value.
+func (set setter) all(v reflect.Value, raw []byte) error {
+	end, err := set(v, raw, 0)
+	if err == nil && end != len(raw) {
+		err = errSyntax()
+	}
+	return err
+}
+
+// errSyntax returns a new error each time, since its path is set on the way up.
+func errSyntax() error { return &Error{Err: errors.New("not JSON")} }
 
 // Of returns the Decoder of a type.
 func Of(t reflect.Type) *Decoder {
@@ -43,7 +70,7 @@ func (d *Decoder) Decode(raw []byte, into any) error {
 	if len(raw) == 0 || isNull(raw) {
 		raw = []byte("{}")
 	}
-	return d.set(reflect.ValueOf(into).Elem(), raw)
+	return d.set.all(reflect.ValueOf(into).Elem(), raw)
 }
 
 // Error names an argument that has the wrong type or value.
@@ -86,6 +113,8 @@ func below(step string, err error) error {
 }
 
 // misfit returns the error of a value that does not fit its type.
+//
+//go:noinline
 func misfit(raw []byte) error {
 	kind := "number"
 	switch raw[0] {
@@ -112,11 +141,11 @@ func (b builder) setter(t reflect.Type) setter {
 	p := reflect.PointerTo(t)
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
-		return setRaw
+		return leaf(setRaw)
 	case p.Implements(reflect.TypeFor[json.Unmarshaler]()), t == reflect.TypeFor[json.Number]():
-		return setByLibrary
+		return leaf(setByLibrary)
 	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		return setByText
+		return leaf(setByText)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -125,7 +154,7 @@ func (b builder) setter(t reflect.Type) setter {
 		return b.object(t).decode
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return setBytes
+			return leaf(setBytes)
 		}
 		return b.slice(t)
 	case reflect.Array:
@@ -133,17 +162,17 @@ func (b builder) setter(t reflect.Type) setter {
 	case reflect.Map:
 		return b.mapping(t)
 	case reflect.String:
-		return setText
+		return leaf(setText)
 	case reflect.Bool:
-		return setBool
+		return leaf(setBool)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return setInt
+		return leaf(setInt)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return setUint
+		return leaf(setUint)
 	case reflect.Float32, reflect.Float64:
-		return setFloat
+		return leaf(setFloat)
 	}
-	return setByLibrary // an interface
+	return leaf(setByLibrary) // an interface
 }
 
 // object decodes one struct type.
@@ -186,29 +215,53 @@ func (o *object) begin(v reflect.Value) {
 			f.begin(f.in(v))
 		}
 		if f.value != nil {
-			_ = f.set(f.in(v), f.value) // validated when the tag was parsed
+			_ = f.set.all(f.in(v), f.value) // validated when the tag was parsed
 		}
 	}
 }
 
-func (o *object) decode(v reflect.Value, raw []byte) error {
-	if isNull(raw) {
-		return nil
+func (o *object) decode(v reflect.Value, raw []byte, i int) (int, error) {
+	if end, ok := null(raw, i); ok {
+		return end, nil
 	}
-	if raw[0] != '{' {
-		return misfit(raw)
+	if i >= len(raw) || raw[i] != '{' {
+		return 0, misfit(raw[i:])
 	}
 	o.begin(v)
-	return jsontext.Members(raw, func(key string, value []byte) error {
-		f := o.fields[key]
+	return jsontext.ScanObject(raw, i, func(key []byte, at int) (int, error) {
+		f := o.field(key)
 		if f == nil {
-			return nil
+			return skip(raw, at)
 		}
-		if err := f.set(f.in(v), value); err != nil {
-			return below(key, err)
+		end, err := f.set(f.in(v), raw, at)
+		if err != nil {
+			return 0, below(string(key[1:len(key)-1]), err) // the names of fields need no escapes
 		}
-		return nil
+		return end, nil
 	})
+}
+
+// field returns the field of a quoted key, or nil.
+func (o *object) field(key []byte) *field {
+	if inside := key[1 : len(key)-1]; bytes.IndexByte(inside, '\\') < 0 {
+		return o.fields[string(inside)]
+	}
+	name, _ := jsontext.Unquote(key) // an invalid name is no field's
+	return o.fields[name]
+}
+
+// skip returns the end of a value that is ignored.
+func skip(raw []byte, i int) (int, error) {
+	end := jsontext.Skip(raw, i)
+	if end < 0 {
+		return 0, errSyntax()
+	}
+	return end, nil
+}
+
+// null returns the end of the value at i if it is null.
+func null(raw []byte, i int) (end int, ok bool) {
+	return i + len("null"), bytes.HasPrefix(raw[i:], []byte("null"))
 }
 
 // in returns the field in a struct. It allocates embedded pointers on the way.
@@ -227,105 +280,111 @@ func (f *field) in(v reflect.Value) reflect.Value {
 
 func (b builder) pointer(t reflect.Type) setter {
 	elem := b.setter(t.Elem())
-	return func(v reflect.Value, raw []byte) error {
-		if isNull(raw) {
+	return func(v reflect.Value, raw []byte, i int) (int, error) {
+		if end, ok := null(raw, i); ok {
 			v.SetZero()
-			return nil
+			return end, nil
 		}
 		v.Set(reflect.New(t.Elem()))
-		return elem(v.Elem(), raw)
+		return elem(v.Elem(), raw, i)
 	}
 }
 
 func (b builder) slice(t reflect.Type) setter {
 	elem := b.setter(t.Elem())
-	return func(v reflect.Value, raw []byte) error {
-		if isNull(raw) {
-			v.SetZero()
-			return nil
+	return func(v reflect.Value, raw []byte, i int) (int, error) {
+		v.SetZero()
+		if end, ok := null(raw, i); ok {
+			return end, nil
 		}
-		list := reflect.MakeSlice(t, 0, 0)
-		err := elements(raw, func(i int, value []byte) error {
-			list = reflect.Append(list, reflect.Zero(t.Elem()))
-			return elem(list.Index(i), value)
+		v.Set(reflect.MakeSlice(t, 0, 0))
+		return elements(raw, i, func(n, at int) (int, error) {
+			v.Grow(1)
+			v.SetLen(n + 1)
+			v.Index(n).SetZero()
+			return elem(v.Index(n), raw, at)
 		})
-		v.Set(list)
-		return err
 	}
 }
 
 func (b builder) array(t reflect.Type) setter {
 	elem := b.setter(t.Elem())
-	return func(v reflect.Value, raw []byte) error {
-		if isNull(raw) {
-			return nil
+	return func(v reflect.Value, raw []byte, i int) (int, error) {
+		if end, ok := null(raw, i); ok {
+			return end, nil
 		}
 		v.SetZero()
-		return elements(raw, func(i int, value []byte) error {
-			if i >= t.Len() {
-				return nil
+		return elements(raw, i, func(n, at int) (int, error) {
+			if n >= t.Len() {
+				return skip(raw, at)
 			}
-			return elem(v.Index(i), value)
+			return elem(v.Index(n), raw, at)
 		})
 	}
 }
 
-// elements calls f with each element of an array.
-func elements(raw []byte, f func(i int, value []byte) error) error {
-	if raw[0] != '[' {
-		return misfit(raw)
+// elements calls f with the number and the start of each element of the array at i.
+func elements(raw []byte, i int, f func(n, at int) (end int, err error)) (int, error) {
+	if i >= len(raw) || raw[i] != '[' {
+		return 0, misfit(raw[i:])
 	}
-	i := 0
-	return jsontext.Elements(raw, func(value []byte) error {
-		if err := f(i, value); err != nil {
-			return below("["+strconv.Itoa(i)+"]", err)
+	n := 0
+	return jsontext.ScanArray(raw, i, func(at int) (int, error) {
+		end, err := f(n, at)
+		if err != nil {
+			return 0, below("["+strconv.Itoa(n)+"]", err)
 		}
-		i++
-		return nil
+		n++
+		return end, nil
 	})
 }
 
 // mapping decodes objects into maps with string keys. encoding/json decodes other maps.
 func (b builder) mapping(t reflect.Type) setter {
 	if t.Key().Kind() != reflect.String || reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return setByLibrary
+		return leaf(setByLibrary)
 	}
 	elem := b.setter(t.Elem())
-	return func(v reflect.Value, raw []byte) error {
-		switch {
-		case isNull(raw):
+	return func(v reflect.Value, raw []byte, i int) (int, error) {
+		if end, ok := null(raw, i); ok {
 			v.SetZero()
-			return nil
-		case raw[0] != '{':
-			return misfit(raw)
+			return end, nil
+		}
+		if i >= len(raw) || raw[i] != '{' {
+			return 0, misfit(raw[i:])
 		}
 		m := reflect.MakeMap(t)
 		v.Set(m)
-		return jsontext.Members(raw, func(key string, value []byte) error {
+		return jsontext.ScanObject(raw, i, func(quoted []byte, at int) (int, error) {
+			key, ok := jsontext.Unquote(quoted)
+			if !ok {
+				return 0, errSyntax()
+			}
 			one := reflect.New(t.Elem()).Elem()
-			if err := elem(one, value); err != nil {
-				return below(key, err)
+			end, err := elem(one, raw, at)
+			if err != nil {
+				return 0, below(key, err)
 			}
 			name := reflect.New(t.Key()).Elem()
 			name.SetString(key)
 			m.SetMapIndex(name, one)
-			return nil
+			return end, nil
 		})
 	}
 }
 
 // quoted decodes a value inside of a string.
 func quoted(set setter) setter {
-	return func(v reflect.Value, raw []byte) error {
+	return leaf(func(v reflect.Value, raw []byte) error {
 		if isNull(raw) {
-			return set(v, raw)
+			return set.all(v, raw)
 		}
 		inside, ok := jsontext.Unquote(raw)
-		if !ok || !json.Valid([]byte(inside)) || set(v, []byte(inside)) != nil {
+		if !ok || !json.Valid([]byte(inside)) || set.all(v, []byte(inside)) != nil {
 			return misfit(raw)
 		}
 		return nil
-	}
+	})
 }
 
 func setBytes(v reflect.Value, raw []byte) error {

@@ -56,6 +56,8 @@ func (o *Object) Merge(other *Object) { o.Members(other.buf) }
 func (o *Object) Empty() bool { return len(o.buf) == 0 }
 
 // Bytes returns the object as JSON.
+//
+//go:noinline
 func (o *Object) Bytes() []byte {
 	out := make([]byte, 0, len(o.buf)+2)
 	out = append(out, '{')
@@ -64,6 +66,8 @@ func (o *Object) Bytes() []byte {
 }
 
 // Array returns a JSON array of JSON values.
+//
+//go:noinline
 func Array(values [][]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(values, []byte{','})...), ']')
 }
@@ -79,24 +83,44 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Quote returns a text as a JSON string.
+// Quote returns a text as a JSON string, as encoding/json encodes it without escapes for <, > and &.
 func Quote(s string) []byte {
-	if plainText(s) {
-		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+	out, from := append(make([]byte, 0, len(s)+len(s)/8+2), '"'), 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c <= '~' {
+			continue
+		}
+		letter := escape(c)
+		if letter == 0 {
+			return quoteAny(s)
+		}
+		out = append(append(out, s[from:i]...), '\\', letter)
+		from = i + 1
 	}
+	return append(append(out, s[from:]...), '"')
+}
+
+// escape returns the letter after a backslash that stands for c, or 0 if there is none.
+func escape(c byte) byte {
+	switch c {
+	case '"', '\\':
+		return c
+	case '\n':
+		return 'n'
+	case '\r':
+		return 'r'
+	case '\t':
+		return 't'
+	}
+	return 0
+}
+
+// quoteAny is Quote for texts with other characters than those of ASCII that print or have an escape.
+func quoteAny(s string) []byte {
 	raw, err := Marshal(s)
 	if err != nil { // a string always encodes
 		return []byte(`""`)
 	}
 	return raw
-}
-
-// plainText reports whether a text needs no escapes in JSON.
-func plainText(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > 0x7e {
-			return false
-		}
-	}
-	return true
 }

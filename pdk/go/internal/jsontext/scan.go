@@ -12,87 +12,88 @@ var errSyntax = errors.New("not a JSON object")
 
 // Members calls f with each member of an object, in order. It finds the bounds of values without validating them. An
 // error of f stops it.
+//
+//go:noinline
 func Members(raw []byte, f func(key string, value []byte) error) error {
-	i := space(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return errSyntax
-	}
-	if i = space(raw, i+1); i < len(raw) && raw[i] == '}' {
-		return atEnd(raw, i+1)
-	}
-	for {
-		key, value, end := member(raw, i)
-		if end < 0 {
-			return errSyntax
-		}
-		name, ok := Unquote(key)
-		if !ok {
-			return errSyntax
-		}
-		if err := f(name, value); err != nil {
-			return err
-		}
-		switch i = space(raw, end); {
-		case i < len(raw) && raw[i] == ',':
-			i = space(raw, i+1)
-		case i < len(raw) && raw[i] == '}':
-			return atEnd(raw, i+1)
-		default:
-			return errSyntax
-		}
-	}
+	return whole(raw, func(i int) (int, error) {
+		return ScanObject(raw, i, func(key []byte, at int) (int, error) {
+			name, ok := Unquote(key)
+			end := Skip(raw, at)
+			if !ok || end < 0 {
+				return 0, errSyntax
+			}
+			return end, f(name, raw[at:end])
+		})
+	})
 }
 
 // Elements calls f with each element of an array, in the same way as Members.
+//
+//go:noinline
 func Elements(raw []byte, f func(value []byte) error) error {
-	i := space(raw, 0)
-	if i == len(raw) || raw[i] != '[' {
-		return errSyntax
+	return whole(raw, func(i int) (int, error) {
+		return ScanArray(raw, i, func(at int) (int, error) {
+			end := Skip(raw, at)
+			if end < 0 {
+				return 0, errSyntax
+			}
+			return end, f(raw[at:end])
+		})
+	})
+}
+
+// whole calls scan with the start of the only value in raw; scan returns its end.
+func whole(raw []byte, scan func(i int) (end int, err error)) error {
+	end, err := scan(space(raw, 0))
+	if err == nil && space(raw, end) != len(raw) {
+		err = errSyntax
 	}
-	if i = space(raw, i+1); i < len(raw) && raw[i] == ']' {
-		return atEnd(raw, i+1)
+	return err
+}
+
+// ScanObject calls f with the quoted key of each member of the object at i, and the start of its value. f returns the end of
+// the value, as ScanObject that of the object.
+func ScanObject(raw []byte, i int, f func(key []byte, at int) (end int, err error)) (end int, err error) {
+	return list(raw, i, '{', '}', func(at int) (int, error) {
+		k := text(raw, at)
+		if k < 0 {
+			return 0, errSyntax
+		}
+		colon := space(raw, k)
+		if colon == len(raw) || raw[colon] != ':' {
+			return 0, errSyntax
+		}
+		return f(raw[at:k], space(raw, colon+1))
+	})
+}
+
+// ScanArray calls f with the start of each element of the array at i. f returns the end of the element, as ScanArray that of the
+// array.
+func ScanArray(raw []byte, i int, f func(at int) (end int, err error)) (end int, err error) {
+	return list(raw, i, '[', ']', f)
+}
+
+// list calls f with the start of each item between two brackets.
+func list(raw []byte, i int, opening, closing byte, f func(at int) (end int, err error)) (end int, err error) {
+	if i >= len(raw) || raw[i] != opening {
+		return 0, errSyntax
+	}
+	if i = space(raw, i+1); i < len(raw) && raw[i] == closing {
+		return i + 1, nil
 	}
 	for {
-		end := skip(raw, i)
-		if end < 0 {
-			return errSyntax
-		}
-		if err := f(raw[i:end]); err != nil {
-			return err
+		if end, err = f(i); err != nil {
+			return 0, err
 		}
 		switch i = space(raw, end); {
 		case i < len(raw) && raw[i] == ',':
 			i = space(raw, i+1)
-		case i < len(raw) && raw[i] == ']':
-			return atEnd(raw, i+1)
+		case i < len(raw) && raw[i] == closing:
+			return i + 1, nil
 		default:
-			return errSyntax
+			return 0, errSyntax
 		}
 	}
-}
-
-// member returns the key and value at i, and the index of their end, or -1 if they are invalid.
-func member(raw []byte, i int) (key, value []byte, end int) {
-	k := text(raw, i)
-	if k < 0 {
-		return nil, nil, -1
-	}
-	colon := space(raw, k)
-	if colon == len(raw) || raw[colon] != ':' {
-		return nil, nil, -1
-	}
-	v := space(raw, colon+1)
-	if end = skip(raw, v); end < 0 {
-		return nil, nil, -1
-	}
-	return raw[i:k], raw[v:end], end
-}
-
-func atEnd(raw []byte, i int) error {
-	if space(raw, i) != len(raw) {
-		return errSyntax
-	}
-	return nil
 }
 
 func space(raw []byte, i int) int {
@@ -121,8 +122,8 @@ func text(raw []byte, i int) int {
 	return -1
 }
 
-// skip returns the end of the value at i, or -1.
-func skip(raw []byte, i int) int {
+// Skip returns the end of the value at i, or -1 if there is none. It does not validate the value.
+func Skip(raw []byte, i int) int {
 	if i >= len(raw) {
 		return -1
 	}
