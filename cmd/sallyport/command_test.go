@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -229,17 +230,21 @@ func TestProgram_changedToolFileIsHeldUntilApproved(t *testing.T) {
 	dir := wrapped(t)
 	state := t.TempDir()
 	file := filepath.Join(dir, "command.tool.yaml")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	serve := func() *mcp.ClientSession {
 		return session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--state", state)}, nil)
 	}
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
 		t.Fatalf("got %q", got)
 	}
-	put(t, file, []byte("tools:\n  - name: silent\n    args: [count]\n"))
+	put(t, file, bytes.Replace(before, []byte("args: [silent]"), []byte("args: [count]"), 1))
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
 		t.Errorf("a changed command line ran without approval: %q", got)
 	}
-	if screen, code := answer(t, program(t, "", "approve", "command", dir, "--state", state), "y"); code != 0 {
+	if screen, code := answer(t, program(t, "", "approve", "command", dir, "--state", state), "y"); code != 0 || !strings.Contains(screen, "silent") || !strings.Contains(screen, "count") {
 		t.Fatalf("approve ended with %d: %s", code, screen)
 	}
 	if got := text(call(t, serve(), "command-silent", nil)); got != "1\n" {
@@ -283,5 +288,92 @@ func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
 	}
 	if out, err = program(t, "", "wrap", guest(t, "misbehave")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no command-line program") {
 		t.Errorf("a plugin: %v %s", err, out)
+	}
+}
+
+func TestProgram_changedCommandLineIsAnotherInterface(t *testing.T) {
+	dir := wrapped(t)
+	state := t.TempDir()
+	file := filepath.Join(dir, "command.tool.yaml")
+	serve := func() *mcp.ClientSession {
+		return session(t, &mcp.CommandTransport{Command: program(t, "plugins: {command: {updates: same-interface}}", "serve", dir, "--state", state)}, nil)
+	}
+	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
+		t.Fatalf("got %q", got)
+	}
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, file, bytes.Replace(before, []byte("args: [silent]"), []byte("args: [count]"), 1))
+	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
+		t.Errorf("a changed command line passed for the same interface: %q", got)
+	}
+}
+
+func TestProgram_commandLineIsNotPublished(t *testing.T) {
+	list, err := connect(t, "", wrapped(t)).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(list.Tools)
+	if err != nil || strings.Contains(string(raw), "gigabyte\"]") || strings.Contains(string(raw), "dev.sallyport/command") {
+		t.Errorf("%v: %s", err, raw)
+	}
+}
+
+func TestProgram_dryRunKeepsFiles(t *testing.T) {
+	work := t.TempDir()
+	s := connect(t, "plugins: {command: {workspace: "+work+", grants: ['fs: write {workspace}/**']}}", wrapped(t))
+	p := &mcp.CallToolParams{Name: "command-write", Arguments: map[string]any{"path": "a.txt", "text": "x"}, Meta: mcp.Meta{"dev.sallyport/dryRun": true}}
+	r, err := s.CallTool(t.Context(), p)
+	if err != nil || r.IsError {
+		t.Fatal(err, text(r))
+	}
+	if _, err := os.Stat(filepath.Join(work, "a.txt")); err == nil {
+		t.Error("a dry run wrote a file")
+	}
+}
+
+// A kept instance would run a program in the memory that the last call left.
+func TestProgram_stateNeverKeepsAnInstance(t *testing.T) {
+	s := connect(t, "plugins: {command: {state: plugin}}", wrapped(t))
+	for range 3 {
+		if got := text(call(t, s, "command-count", nil)); got != "1\n" {
+			t.Errorf("got %q, want a new instance", got)
+		}
+	}
+}
+
+// A program that has only its --help becomes a tool with a schema.
+func TestChallenge21_discoverability(t *testing.T) {
+	dir := folder(t, wasiProgram(t, "command"))
+	if out, err := program(t, "", "wrap", filepath.Join(dir, "command.wasm")).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	list, err := connect(t, "", dir).ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != 1 {
+		t.Fatal(list, err)
+	}
+	schema, err := json.Marshal(list.Tools[0].InputSchema)
+	for _, want := range []string{`"times":{"description":"as often as that","type":"integer"}`, `"loud":{"description":"louder","type":"boolean"}`} {
+		if err != nil || !strings.Contains(string(schema), want) {
+			t.Errorf("%v: %s is not in %s", err, want, schema)
+		}
+	}
+}
+
+func TestChallenge01_exitCodes(t *testing.T) {
+	s := connect(t, "plugins: {command: {limits: {deadline: 2s}}}", wrapped(t))
+	for _, code := range []int{0, 1, 3, 126, 127} {
+		r := call(t, s, "command-exit", map[string]any{"code": code})
+		if exitCodeOf(r) != code || r.IsError != (code != 0) {
+			t.Errorf("exit code %d: got %d, isError %v: %s", code, exitCodeOf(r), r.IsError, text(r))
+		}
+	}
+	for tool, kind := range map[string]string{"loop": "deadline", "gigabyte": "limit", "fail": "exit"} {
+		if r := call(t, s, "command-"+tool, nil); !r.IsError || kindOf(r) != kind {
+			t.Errorf("%s: got kind %q, want %s", tool, kindOf(r), kind)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 )
 
 // cleanTexts removes invisible characters from all texts of a definition. If that would change a name or a value that
@@ -49,11 +50,18 @@ func (c *check) cleanMeta() {
 	}
 	kept := all[:0]
 	for _, m := range all {
+		if m.Key == command.Meta {
+			continue
+		}
 		if untrusted.ReservedKey(m.Key) {
 			c.warn("_meta key %q is reserved and was taken out", m.Key)
 			continue
 		}
 		kept = append(kept, m)
+	}
+	if len(kept) == 0 && len(all) > 0 {
+		c.Members.Delete("_meta")
+		return
 	}
 	confined, cut := untrusted.ConfineUI(kept.Append(nil))
 	if cut {

@@ -66,6 +66,9 @@ func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
 	if t.name == "" {
 		return nil, nil, at.fail("the tool has no name: write name: NAME")
 	}
+	if meta := o.Get("_meta"); meta != nil && !jsonraw.IsObject(meta) {
+		return nil, nil, at.key("_meta").fail("_meta has keys and values")
+	}
 	in, err := parseSchema(at.key("inputSchema"), o.Get("inputSchema"))
 	if err != nil {
 		return nil, nil, err
@@ -79,13 +82,29 @@ func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
 		return nil, nil, at.key("inputSchema").key("properties").key(unused).fail(
 			"the argument %q reaches the program nowhere: write \"{%s}\" into args, stdin or env, or remove it", clip(unused), clip(unused))
 	}
+	return t, definition(o), nil
+}
+
+// Meta is the _meta member with the command line of a tool. It is a part of the definition that is approved, and not
+// published.
+const Meta = "dev.sallyport/command"
+
+// definition returns a tool as MCP defines it, with its other keys in _meta.
+func definition(o jsonraw.Object) json.RawMessage {
 	if o.Get("inputSchema") == nil {
 		o.Set("inputSchema", json.RawMessage(`{"type":"object"}`))
 	}
+	var line jsonraw.Object
 	for _, key := range own() {
-		o.Delete(key)
+		if value := o.Get(key); value != nil {
+			line.Set(key, value)
+			o.Delete(key)
+		}
 	}
-	return t, o.Append(nil), nil
+	meta, _ := jsonraw.ParseObject(o.Get("_meta"))
+	meta.Set(Meta, line.Append(nil))
+	o.Set("_meta", meta.Append(nil))
+	return o.Append(nil)
 }
 
 func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {

@@ -35,6 +35,7 @@ Flags:
       --depth int        levels
       --tag strings      tags to keep
       --all              show hidden things too
+      --outdir=...       folder
 `,
 	"cobra commands": `Do things.
 
@@ -86,7 +87,7 @@ var drafts = map[string][]string{
 		"extendedRegexp: {type: boolean,", "regexp: {type: string,", "maxCount: {type: integer,", `"--regexp={regexp}"`, `"-D{D}"`, `{if: withY, args: ["-y"]}`,
 		"required: [patterns]", `"{patterns}"`, "file: {type: array, items: {type: string}}", "ACTION is 'read' or 'skip'",
 	},
-	"cobra":          {"output: {type: string,", "depth: {type: integer,", "tag: {type: array, items: {type: string},", "all: {type: boolean,", `"--tag={tag}"`, `description: "Do things with things."`, "required: [path]"},
+	"cobra":          {"output: {type: string,", "depth: {type: integer,", "tag: {type: array, items: {type: string},", "all: {type: boolean,", "outdir: {type: string, description", `"--tag={tag}"`, `description: "Do things with things."`, "required: [path]"},
 	"cobra commands": {"- name: add", `description: "Add a thing"`, "- name: list", `- "list"`},
 	"clap": {
 		"hidden: {type: boolean,", "maxDepth: {type: integer,", `type: {type: string, enum: ["file", "directory"],`, "exclude: {type: array, items: {type: string}, description: \"Exclude entries\"}",

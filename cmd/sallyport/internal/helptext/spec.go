@@ -29,7 +29,10 @@ func parseOption(spec string) (o Option, ok bool) {
 		}
 		value := strings.TrimLeft(rest, " =[<")
 		repeat := strings.HasSuffix(strings.TrimRight(value, "]>"), "...") || strings.HasSuffix(value, "...")
-		if value = strings.Trim(value, " =[]<>."); value == "" {
+		if value = strings.Trim(value, " =[]<>."); value == "" && strings.HasPrefix(rest, "=") {
+			value, repeat = "value", false // --outdir=...
+		}
+		if value == "" {
 			continue
 		}
 		o.Repeat = o.Repeat || repeat
