@@ -81,14 +81,14 @@ func TestRead_lists(t *testing.T) {
 }
 
 // A child belongs to the same trace, with a random span.
-func TestContext_Child(t *testing.T) {
+func TestContext_childHasItsOwnSpan(t *testing.T) {
 	c := trace.Context{Parent: parent, State: "a=1", Baggage: "b=2"}
 	one, two := c.Child(), c.Child()
 	if one.Span() == span || one.Span() == two.Span() || len(one.Span()) != 16 || one.State != "a=1" || one.Baggage != "b=2" {
-		t.Errorf("%+v %+v", one, two)
+		t.Errorf("got children %+v and %+v, want the same trace and spans of their own", one, two)
 	}
 	if again := trace.Read(json.RawMessage(one.Meta().Append(nil))); again != one || one.Parent[:36] != parent[:36] || one.Parent[52:] != "-01" {
-		t.Errorf("%+v, %+v", one, again)
+		t.Errorf("got %+v and, read again, %+v; want the same", one, again)
 	}
 	none := trace.Context{Baggage: "b=2"}
 	if none.Child() != none || none.Span() != "" {
@@ -96,7 +96,7 @@ func TestContext_Child(t *testing.T) {
 	}
 }
 
-func TestContext_Header(t *testing.T) {
+func TestContext_headerReplacesForgedOnes(t *testing.T) {
 	c := trace.Context{Parent: parent, State: "a=1", Baggage: "b=2"}
 	for name, want := range map[string][3]string{
 		"parent": {parent}, "state": {parent, "a=1"}, "baggage": {parent, "a=1", "b=2"}, "off": {},

@@ -13,7 +13,7 @@ type city struct {
 }
 
 // The functions of a tool and a prompt run once for each WarmWith, then those of Warm, in the order of New.
-func TestPlugin_WarmUp_order(t *testing.T) {
+func TestPlugin_WarmUp_runsInTheOrderOfNew(t *testing.T) {
 	var ran []string
 	note := func(format string, args ...any) { ran = append(ran, fmt.Sprintf(format, args...)) }
 	p := New("t", "1",
