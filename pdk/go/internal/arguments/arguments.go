@@ -116,6 +116,9 @@ func below(step string, err error) error {
 //
 //go:noinline
 func misfit(raw []byte) error {
+	if len(raw) == 0 {
+		return errSyntax()
+	}
 	kind := "number"
 	switch raw[0] {
 	case '"':

@@ -185,6 +185,22 @@ func TestDecode_namesTheFaultyArgument(t *testing.T) {
 	}
 }
 
+// The host sends only valid JSON; other bytes are an error and no panic.
+func TestDecode_refusesBytesThatAreNoJSON(t *testing.T) {
+	type root struct {
+		List []int          `json:"list"`
+		Map  map[string]int `json:"map"`
+		In   struct{ N *int }
+	}
+	for _, sent := range []string{`{`, `{"list"`, `{"list":`, `{"list":[`, `{"list":[1`, `{"list":[1,`, `{"list":[1,]}`, `{"map":`, `{"map":{`, `{"map":{"a":`, `{"In":`, `{"In":{"N":`,
+		`{"x":`, `{"list":nul}`, `{"list":nullx}`, `{} {}`, `nulls`, `{"\`} {
+		var got root
+		if err := Of(reflect.TypeFor[root]()).Decode([]byte(sent), &got); err == nil {
+			t.Errorf("%s: got %+v and no error", sent, got)
+		}
+	}
+}
+
 // FuzzInteger compares integer with exact arithmetic: a number is an integer if its value is integral, in any
 // spelling.
 func FuzzInteger(f *testing.F) {
