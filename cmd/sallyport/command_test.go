@@ -260,6 +260,17 @@ func TestProgram_withoutAToolFileSaysWhatToType(t *testing.T) {
 	}
 }
 
+func TestProgram_misnamedToolFileSaysWhatToRename(t *testing.T) {
+	dir := wrapped(t)
+	if err := os.Rename(filepath.Join(dir, "command.tool.yaml"), filepath.Join(dir, "command.tools.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := program(t, "", "inspect", filepath.Join(dir, "command.wasm")).CombinedOutput()
+	if want := "rename command.tools.yaml to command.tool.yaml"; err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
+		t.Errorf("got %s, want %s", out, want)
+	}
+}
+
 func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
 	dir := folder(t, wasiProgram(t, "command"))
 	wasm := filepath.Join(dir, "command.wasm")
@@ -375,5 +386,18 @@ func TestChallenge01_exitCodes(t *testing.T) {
 		if r := call(t, s, "command-"+tool, nil); !r.IsError || kindOf(r) != kind {
 			t.Errorf("%s: got kind %q, want %s", tool, kindOf(r), kind)
 		}
+	}
+}
+
+func TestGojq_filters(t *testing.T) {
+	wasm := bundled(t, "gojq")
+	s := connect(t, "", folder(t, wasm, strings.TrimSuffix(wasm, ".wasm")+".tool.yaml"))
+	r := call(t, s, "gojq-filter", map[string]any{"filter": ".[] | select(.n > 1) | {m: .n}", "input": `[{"n":1},{"n":2},{"n":3}]`})
+	if got, want := text(r), `{"result":[{"m":2},{"m":3}]}`; got != want || r.IsError {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	r = call(t, s, "gojq-text", map[string]any{"filter": ".[", "input": "1"})
+	if !r.IsError || exitCodeOf(r) != 3 || !strings.HasPrefix(text(r), "gojq-text: the filter is not valid (exit code 3)\ngojq: invalid query: .[\n") {
+		t.Errorf("got %q", text(r))
 	}
 }

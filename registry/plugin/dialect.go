@@ -3,9 +3,11 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -30,6 +32,9 @@ var (
 func named(err error, path string) error {
 	if !errors.Is(err, errCommand) {
 		return err
+	}
+	if near := toolfile.Misnamed(path); near != "" {
+		return fmt.Errorf("%w: rename %s to %s", err, near, filepath.Base(toolfile.Beside(path)))
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
 		path = strconv.Quote(path)

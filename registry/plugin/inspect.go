@@ -62,6 +62,9 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
+	if toolfile.Is(path) {
+		path = toolfile.Module(path)
+	}
 	switch {
 	case document.Is(path):
 		d, err = describeDocument(path)

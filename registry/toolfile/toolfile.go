@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -54,6 +55,20 @@ func Beside(path string) string {
 		return ""
 	}
 	return path[:len(path)-len(module)] + Suffix
+}
+
+// Misnamed returns the name of a file beside a module that was probably meant as its tool file; "" if there is none.
+func Misnamed(path string) string {
+	if Beside(path) == "" {
+		return ""
+	}
+	stem := path[:len(path)-len(module)]
+	for _, suffix := range []string{".tools.yaml", ".tool.yml", ".tools.yml", ".wasm.tool.yaml", ".tool.json"} {
+		if _, err := os.Stat(stem + suffix); err == nil {
+			return filepath.Base(stem + suffix)
+		}
+	}
+	return ""
 }
 
 // Stamp returns the stamp of a plugin file, with that of the tool file beside it.
