@@ -209,22 +209,26 @@ func literal(at place, text string) (string, error) {
 
 // line builds the arguments and the environment of one call.
 type line struct {
-	arguments json.RawMessage
-	args      []string
-	size      int
+	given *given
+	args  []string
+	size  int
 }
 
-// add appends one argument.
-func (l *line) add(text string) error {
-	l.size += len(text) + 1
+// add appends one argument: a text behind the option that carries it, or behind nothing.
+func (l *line) add(option, text string) error {
+	l.size += len(option) + len(text) + 1
 	switch {
 	case l.size > maxLine:
 		return endOf(runtime.KindLimit, "the command line is over %d bytes: pass large values by the standard input of the tool", maxLine)
 	case len(l.args) >= maxRepeat:
-		return endOf(runtime.KindLimit, "the command line has over %d arguments", maxRepeat)
+		return overRepeat()
 	}
-	l.args = append(l.args, text)
+	l.args = append(l.args, option+text)
 	return nil
+}
+
+func overRepeat() error {
+	return endOf(runtime.KindLimit, "the command line has over %d arguments", maxRepeat)
 }
 
 func (l *line) entries(list []entry) error {
@@ -239,41 +243,44 @@ func (l *line) entries(list []entry) error {
 func (l *line) entry(e entry) error {
 	switch {
 	case e.when != nil:
-		if given := e.when.value(l.arguments); (given != nil && string(given) != "false") == e.unless {
+		if given := l.given.values[e.when.name]; (given != nil && string(given) != "false") == e.unless {
 			return nil
 		}
 		return l.entries(e.then)
 	case e.group != nil:
 		return l.group(e.group)
 	case e.value == nil:
-		return l.add(e.text)
+		return l.add(e.text, "")
 	}
-	texts, err := e.texts(l.arguments)
+	texts, err := e.texts(l.given)
 	if err != nil {
 		return err
 	}
 	for _, text := range texts {
-		if err := l.add(text); err != nil {
+		if err := l.add(e.text, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// texts returns the arguments of an entry that is no list and no condition.
-func (e *entry) texts(arguments json.RawMessage) ([]string, error) {
+// texts returns the values of an entry that is no list and no condition, without its text in front of each.
+func (e *entry) texts(g *given) ([]string, error) {
 	if e.value == nil {
-		return []string{e.text}, nil
+		return []string{""}, nil
 	}
-	texts, err := e.value.texts(arguments)
+	texts, err := g.textsOf(e.value)
 	if err != nil {
 		return nil, err
 	}
-	for i, text := range texts {
+	letter := e.text != "" && !strings.HasSuffix(e.text, "=")
+	for _, text := range texts {
 		if !e.carried && strings.HasPrefix(text, "-") {
 			return nil, invalid("the argument %q begins with a dash, so the program could read it as an option: this tool takes no such value", e.value.name)
 		}
-		texts[i] = e.text + text
+		if letter && text == "" {
+			return nil, invalid("the argument %q is empty, so the program could read its next argument as the value of %s: leave it out", e.value.name, e.text)
+		}
 	}
 	return texts, nil
 }
@@ -283,7 +290,7 @@ func (l *line) group(list []entry) error {
 	columns := make([][]string, len(list))
 	times := 1
 	for i := range list {
-		texts, err := list[i].texts(l.arguments)
+		texts, err := list[i].texts(l.given)
 		if err != nil {
 			return err
 		}
@@ -301,7 +308,7 @@ func (l *line) group(list []entry) error {
 			if list[i].isArray() {
 				text = texts[n]
 			}
-			if err := l.add(text); err != nil {
+			if err := l.add(list[i].text, text); err != nil {
 				return err
 			}
 		}

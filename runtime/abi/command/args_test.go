@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,8 @@ func TestArgs_refusesValuesThatAreNoArgument(t *testing.T) {
 		{`"args":["{s}"]`, "s", `"-x"`, `invalid: the argument "s" begins with a dash`},
 		{`"args":["{s}"]`, "s", `"-"`, `invalid: the argument "s" begins with a dash`},
 		{`"args":["{n}"]`, "n", `-1`, `invalid: the argument "n" begins with a dash`},
+		{`"args":["-F{s}","--"]`, "s", `""`, `invalid: the argument "s" is empty, so the program could read its next argument as the value of -F`},
+		{`"args":["-v{list}"]`, "list", `["a",""]`, `invalid: the argument "list" is empty`},
 		{`"args":[["--o","{s}"]]`, "s", `"--rm"`, `invalid: the argument "s" begins with a dash`},
 		{`"args":["{list}"]`, "list", `["a","-b"]`, `invalid: the argument "list" begins with a dash`},
 		{`"args":[["--","x"],"{s}"]`, "s", `"-x"`, `invalid: the argument "s" begins with a dash`},
@@ -124,6 +127,38 @@ func TestArgs_refusesValuesThatAreNoArgument(t *testing.T) {
 			t.Errorf("%s with %.40s: got %v, want %s", c.keys, c.value, err, c.want)
 		}
 	}
+}
+
+// The host builds the command line itself, outside the fuel and the deadline of the call.
+func TestArgs_readsEachArgumentOnce(t *testing.T) {
+	p := oneTool(t, `"args":[`+strings.Repeat(`["{list}","{s}","{t}"],`, 120)+`"x"]`, "list", "s", "t")
+	arguments := json.RawMessage(`{"list":["a"],"s":"` + strings.Repeat(`\u0041`, 1<<20) + `"}`)
+	launch := func() (err error) {
+		defer func(before uint64) {
+			if used := allocated() - before; used > 64<<20 {
+				t.Errorf("got %d MiB allocated for an argument of 6 MiB", used>>20)
+			}
+		}(allocated())
+		return p.launch(&launched{}, p.tools["run"], arguments, nil, nil)
+	}
+	if err := launch(); err != nil {
+		t.Error(err)
+	}
+	arguments = json.RawMessage(`{"list":[` + strings.Repeat(`"",`, 1<<20) + `""]}`)
+	if err := launch(); err == nil || !strings.Contains(err.Error(), "over 16384 arguments") {
+		t.Errorf("got %v, want the limit of arguments", err)
+	}
+	p = oneTool(t, `"args":["--`+strings.Repeat("x", 15<<10)+`={list}"]`, "list")
+	arguments = json.RawMessage(`{"list":[` + strings.Repeat(`"a",`, 1<<14-1) + `"a"]}`)
+	if err := launch(); err == nil || !strings.Contains(err.Error(), "over 1048576 bytes") {
+		t.Errorf("got %v, want the limit of bytes", err)
+	}
+}
+
+func allocated() uint64 {
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 func TestLaunch_setsStdinAndEnvironment(t *testing.T) {

@@ -127,8 +127,8 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 
 // launch hands the command line and the streams to the gate.
 func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdout, stderr io.Writer) error {
-	l := &line{arguments: arguments}
-	if err := l.add(p.name); err != nil {
+	l := &line{given: t.read(arguments)}
+	if err := l.add("", p.name); err != nil {
 		return err
 	}
 	if err := l.entries(t.args); err != nil {
@@ -140,7 +140,7 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 	}
 	var stdin io.Reader
 	if t.stdin != nil {
-		content, err := t.stdin.content(arguments)
+		content, err := l.given.content(t.stdin)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (t *tool) environment(l *line) ([]string, error) {
 	for _, v := range t.env {
 		text := v.text
 		if v.value != nil {
-			texts, err := v.value.texts(l.arguments)
+			texts, err := l.given.textsOf(v.value)
 			if err != nil {
 				return nil, err
 			}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -127,34 +126,54 @@ func (s *slot) listed(at place) error {
 	return at.fail("the argument %q is of type object, which is no argument of a program: pass it by stdin", clip(s.name))
 }
 
-// value returns the caller's value; nil if it is absent or null.
-func (s *slot) value(arguments json.RawMessage) json.RawMessage {
-	raw := jsonraw.Get(arguments, s.name)
-	if jsonraw.IsNull(raw) {
-		return nil
-	}
-	return bytes.TrimSpace(raw)
+// given are the arguments of one call. Each is read once, in however many places the tool file names it.
+type given struct {
+	values map[string]json.RawMessage // without those that are null
+	texts  map[string][]string
 }
 
-// texts returns the values of the slot as arguments of a program; none if it is absent.
-func (s *slot) texts(arguments json.RawMessage) ([]string, error) {
-	raw := s.value(arguments)
-	if raw == nil {
-		return nil, nil
+// read returns the arguments of a call that the tool file names.
+func (t *tool) read(arguments json.RawMessage) *given {
+	g := &given{map[string]json.RawMessage{}, map[string][]string{}}
+	for s := jsonraw.ScanObject(arguments); s.Next(); {
+		if name := s.KeyString(); t.used[name] && !jsonraw.IsNull(s.Value) {
+			g.values[name] = s.Value
+		}
 	}
+	return g
+}
+
+// textsOf returns the values of a slot as arguments of a program; none if it is absent.
+func (g *given) textsOf(s *slot) ([]string, error) {
+	raw, texts := g.values[s.name], g.texts[s.name]
+	if raw == nil || texts != nil {
+		return texts, nil
+	}
+	texts, err := s.texts(raw)
+	g.texts[s.name] = texts
+	return texts, err
+}
+
+// texts returns a value as arguments of a program.
+func (s *slot) texts(raw json.RawMessage) ([]string, error) {
 	if s.kind != "array" {
 		text, err := s.plain(raw)
 		return []string{text}, err
 	}
-	list, err := jsonraw.Elements(raw)
-	if err != nil {
-		return nil, invalid("the argument %q is no list", s.name)
-	}
-	texts := make([]string, len(list))
-	for i, element := range list {
-		if texts[i], err = s.plain(element); err != nil {
+	texts := []string{}
+	list := jsonraw.ScanArray(raw)
+	for list.Next() {
+		if len(texts) == maxRepeat {
+			return nil, overRepeat()
+		}
+		text, err := s.plain(list.Value)
+		if err != nil {
 			return nil, err
 		}
+		texts = append(texts, text)
+	}
+	if list.Err() != nil {
+		return nil, invalid("the argument %q is no list", s.name)
 	}
 	return texts, nil
 }
@@ -173,9 +192,10 @@ func (s *slot) plain(raw json.RawMessage) (string, error) {
 	return string(raw), nil // a number or a boolean
 }
 
-// content returns the value as the bytes of a stream: a string itself, other values as JSON; nil if it is absent.
-func (s *slot) content(arguments json.RawMessage) ([]byte, error) {
-	raw := s.value(arguments)
+// content returns the value of a slot as the bytes of a stream: a string itself, other values as JSON; nil if it is
+// absent.
+func (g *given) content(s *slot) ([]byte, error) {
+	raw := g.values[s.name]
 	if raw == nil {
 		return nil, nil
 	}

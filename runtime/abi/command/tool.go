@@ -19,6 +19,7 @@ const (
 // tool is one tool of a program.
 type tool struct {
 	name   string
+	used   map[string]bool // the arguments that it passes on
 	args   []entry
 	stdin  *slot // nil is at its end
 	env    []variable
@@ -78,6 +79,7 @@ func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
 			return nil, nil, err
 		}
 	}
+	t.used = in.used
 	if unused := in.unused(); unused != "" {
 		return nil, nil, at.key("inputSchema").key("properties").key(unused).fail(
 			"the argument %q reaches the program nowhere: write \"{%s}\" into args, stdin or env, or remove it", clip(unused), clip(unused))
