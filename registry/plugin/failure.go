@@ -12,6 +12,11 @@ import (
 
 // newFailure wraps err with the stderr and the denials of the call's gate, and redacts secrets.
 func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalog.Failure {
+	if end, ok := err.(*runtime.EndError); ok { // it may quote the guest
+		clean := *end
+		clean.Message = string(gate.Redact([]byte(end.Message)))
+		err = &clean
+	}
 	var guest *runtime.GuestError
 	if errors.As(err, &guest) {
 		err = &runtime.GuestError{Code: guest.Code, Message: string(gate.Redact([]byte(guest.Message))), Data: gate.Redact(guest.Data)}

@@ -229,6 +229,7 @@ func TestParse_refusesHostileFiles(t *testing.T) {
 		{`"output":{"as":"text","type":"a/b"}`, "", `/tools/0/output: bytes have a type`},
 		{`"output":{"type":"png"}`, "", `/tools/0/output/type: "png" is no media type`},
 		{`"output":{"file":"x"}`, "", `/tools/0/output/file: the path "x" is not absolute`},
+		{`"output":{"file":"/a\u202e"}`, "", `/tools/0/output/file: the path has 1 invisible characters`},
 		{`"exit":{"256":"ok"}`, "", `/tools/0/exit/256: "256" is no exit code`},
 		{`"exit":{"01":"ok"}`, "", `/tools/0/exit/01: "01" is no exit code`},
 		{`"exit":{"1":"fine"}`, "", `/tools/0/exit/1: an exit code means ok, error, retry`},
@@ -307,8 +308,11 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 			t.Errorf("code %d: the error has %d", code, end.Code)
 		}
 	}
-	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(1, []byte("one\ntwo\n \n"), false); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
-		t.Errorf("got %v", err)
+	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(1, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), false); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
+		t.Errorf("got %q", err)
+	}
+	if err := oneTool(t, `"exit":{"2":{"error":"\u001b[31mgone\u202e"}}`).tools["run"].failure(2, nil, true); fmt.Sprint(err) != "exit: gone (exit code 2)" {
+		t.Errorf("got %q", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -207,10 +208,10 @@ func (t *tool) failure(code uint32, out []byte, explained bool) error {
 // maxQuote limits the line of output in an error, in bytes.
 const maxQuote = 400
 
-// lastLine returns the last line of an output that is not blank.
+// lastLine returns the last line of an output that is not blank, without invisible characters.
 func lastLine(out []byte) string {
 	out = bytes.TrimSpace(out)
-	line := strings.ToValidUTF8(string(out[bytes.LastIndexByte(out, '\n')+1:]), "\uFFFD")
+	line, _ := sanitize.Text(strings.ToValidUTF8(string(out[bytes.LastIndexByte(out, '\n')+1:]), "\uFFFD"))
 	if len(line) > maxQuote {
 		line = strings.ToValidUTF8(line[:maxQuote], "") + "…"
 	}

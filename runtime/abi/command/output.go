@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -79,6 +80,9 @@ func (f *output) check(at place) error {
 	}
 	if f.file != "" && !strings.HasPrefix(f.file, "/") {
 		return at.key("file").fail("the path %q is not absolute: write one such as /workspace/out.txt", clip(f.file))
+	}
+	if _, hidden := sanitize.Text(f.file); hidden > 0 {
+		return at.key("file").fail("the path has %d invisible characters", hidden)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
 const (
@@ -209,6 +210,7 @@ func parseOutcome(at place, raw json.RawMessage) (outcome, error) {
 	}
 	if o, err := jsonraw.ParseObject(raw); err == nil && len(o) == 1 && (o[0].Key == isError || o[0].Key == isRetry) {
 		message, err := at.key(o[0].Key).text(o[0].Value, maxText)
+		message, _ = sanitize.Text(message)
 		return outcome{o[0].Key, strings.TrimSuffix(message, ".")}, err
 	}
 	return outcome{}, at.fail("an exit code means ok, error, retry, {error: MESSAGE} or {retry: MESSAGE}")
