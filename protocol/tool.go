@@ -2,16 +2,13 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
-	"github.com/sallyport-mcp/sallyport/protocol/listing"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // callTool serves tools/call.
@@ -102,31 +99,6 @@ func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (jsonraw.O
 		return nil, err
 	}
 	return o, nil
-}
-
-// checkArguments validates the arguments against the input schema. Invalid arguments are a tool error for the
-// model, not a protocol error.
-func checkArguments(v *listing.View, t *catalog.Tool, args json.RawMessage) error {
-	if jsonraw.IsNull(args) {
-		args = json.RawMessage("{}")
-	}
-	if !jsonraw.IsObject(args) {
-		return jsonrpc.InvalidParams("params.arguments must be an object")
-	}
-	if v.Free(t) {
-		return nil
-	}
-	input, err := t.Input()
-	if err != nil {
-		return &runtime.EndError{Kind: runtime.KindGuest, Message: "the tool's input schema cannot be used: " + err.Error(), Err: err}
-	}
-	if input == nil {
-		return nil
-	}
-	if err := input.Validate(args); err != nil {
-		return &runtime.EndError{Kind: runtime.KindInvalid, Message: "invalid arguments: " + err.Error(), Err: err}
-	}
-	return nil
 }
 
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.
