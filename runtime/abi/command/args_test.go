@@ -278,11 +278,13 @@ func TestResult_forms(t *testing.T) {
 		{`"output":"jsonl"`, "1\n{\"a\":2} \"x\"", `"structuredContent":{"result":[1,{"a":2},"x"]}}`},
 		{`"output":"jsonl"`, "", `"structuredContent":{"result":[]}}`},
 		{`"output":"jsonl"`, "1\nx", "guest: value 2 of the program's output is not JSON"},
+		{`"output":"jsonl"`, "1\n]\n2", "guest: value 2 of the program's output is not JSON"},
+		{`"output":"jsonl"`, "1 {\"a\":", "guest: value 2 of the program's output is not JSON"},
 		{`"output":"jsonl"`, "\"\xff\"", "guest: value 1 of the program's output is not JSON"},
 		{`"output":{"type":"image/png"}`, "\x00\xff", `{"content":[{"type":"image","data":"AP8=","mimeType":"image/png"}]}`},
 		{`"output":{"as":"bytes","type":"application/zip"}`, "x", `{"content":[{"type":"resource","resource":{"uri":"output:/run","mimeType":"application/zip","blob":"eA=="}}]}`},
 	} {
-		got, err := oneTool(t, c.keys).tools["run"].result([]byte(c.out))
+		got, err := oneTool(t, c.keys).tools["run"].result([]byte(c.out), 1<<20)
 		said := string(got)
 		if err != nil {
 			said = err.Error()
@@ -290,6 +292,25 @@ func TestResult_forms(t *testing.T) {
 		if !strings.Contains(said, c.want) {
 			t.Errorf("%s of %q: got %s, want %s", c.keys, c.out, said, c.want)
 		}
+	}
+}
+
+// The host makes the result, outside the memory of the guest.
+func TestResult_buildsNoListOverTheLimit(t *testing.T) {
+	for as, unit := range map[string]string{"lines": "\n", "jsonl": "1\n"} {
+		run := oneTool(t, `"output":"`+as+`"`).tools["run"]
+		out, limit := []byte(strings.Repeat(unit, 1<<20/len(unit))), 1<<20
+		before := allocated()
+		if _, err := run.result(out, limit); err == nil || !strings.Contains(err.Error(), "over the limit") {
+			t.Errorf("%s: got %v, want the limit", as, err)
+		}
+		if used := allocated() - before; used > 8<<20 {
+			t.Errorf("%s: got %d MiB allocated for an output of 1 MiB", as, used>>20)
+		}
+	}
+	run := oneTool(t, `"output":"lines"`).tools["run"]
+	if r, err := run.result([]byte(strings.Repeat("\n", 100)), 900); err != nil || len(r) > 900 {
+		t.Errorf("100 empty lines: got %d bytes, %v", len(r), err)
 	}
 }
 

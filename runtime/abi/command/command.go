@@ -119,11 +119,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 			return nil, endOf(runtime.KindGuest, "the program ended well, and its result %s cannot be read: %v", t.output.file, err)
 		}
 	}
-	result, err := t.result(content)
-	if err == nil && len(result) > limit {
-		return nil, overOutput(limit)
-	}
-	return result, err
+	return t.result(content, limit)
 }
 
 // launch hands the command line and the streams to the gate.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io"
 	"mime"
 	"slices"
 	"strings"
@@ -87,17 +89,30 @@ func (f *output) check(at place) error {
 	return nil
 }
 
-// result returns the result of a call that succeeded.
-func (t *tool) result(out []byte) (json.RawMessage, error) {
+// result returns the result of a call that succeeded, of at most limit bytes.
+func (t *tool) result(out []byte, limit int) (json.RawMessage, error) {
+	result, err := t.form(out, limit)
+	if err == nil && len(result) > limit {
+		return nil, overOutput(limit)
+	}
+	return result, err
+}
+
+// form puts an output into its form. A list that is over the limit is not built: its short values take far more memory
+// than the output has bytes.
+func (t *tool) form(out []byte, limit int) (json.RawMessage, error) {
 	switch t.output.as {
 	case asJSON:
 		return t.jsonResult(out)
 	case asJSONL:
-		return t.sequence(out)
+		return t.sequence(out, limit)
 	case asLines:
 		text, err := t.readable(out)
 		if err != nil {
 			return nil, err
+		}
+		if strings.Count(text, "\n") > limit/minLine {
+			return nil, overOutput(limit)
 		}
 		return structured(listOf(lines(text))), nil
 	case asBytes:
@@ -149,22 +164,32 @@ func (t *tool) jsonResult(out []byte) (json.RawMessage, error) {
 	return structured(wrapped(out)), nil
 }
 
+// minLine is what an empty line takes in a result, in bytes: "", as structured content, and \"\", as its text.
+const minLine = 8
+
 // sequence returns any number of JSON values as a list in structured content.
-func (t *tool) sequence(out []byte) (json.RawMessage, error) {
+func (t *tool) sequence(out []byte, limit int) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(out))
-	values := []json.RawMessage{}
-	for d.More() {
-		var value json.RawMessage
+	list := []byte{'['}
+	var value json.RawMessage
+	for n := 1; ; n++ {
 		err := d.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			return structured(wrapped(append(list, ']'))), nil
+		}
 		if err == nil {
 			err = jsonraw.Valid(value)
 		}
 		if err != nil {
-			return nil, endOf(runtime.KindGuest, "value %d of %s is not JSON: %v", len(values)+1, t.source(), err)
+			return nil, endOf(runtime.KindGuest, "value %d of %s is not JSON: %v", n, t.source(), err)
 		}
-		values = append(values, value)
+		if n > 1 {
+			list = append(list, ',')
+		}
+		if list = append(list, value...); len(list) > limit/2 { // it is also the text of the result
+			return nil, overOutput(limit)
+		}
 	}
-	return structured(wrapped(jsonraw.Array(values))), nil
 }
 
 // lines splits a text into its lines, without their ends.
