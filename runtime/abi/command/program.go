@@ -40,7 +40,7 @@ func Parse(raw []byte) (*Program, error) {
 	}
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
-		return nil, errors.New("a tool file has keys and values, and begins with tools:")
+		return nil, errors.New("a tool file has keys and values: write tools: and below it - name: NAME")
 	}
 	var root place
 	if err := root.keys(o, "tools", "program", "name", "version", "description", "wants"); err != nil {
