@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,6 +17,21 @@ import (
 type Dialect struct {
 	Recognises func(*wasmbin.Binary) bool
 	Dialect    runtime.Dialect
+}
+
+// selfDescribed is implemented by a dialect whose modules hold what their manifest is made of. The manifest section of such
+// a module is only a copy, which could say something else.
+type selfDescribed interface {
+	Manifest(b *wasmbin.Binary) (json.RawMessage, error)
+}
+
+// packed returns the manifest that a module holds; nil if it has to be run to describe itself.
+func packed(b *wasmbin.Binary, d runtime.Dialect) (json.RawMessage, error) {
+	if d, ok := d.(selfDescribed); ok {
+		return d.Manifest(b)
+	}
+	raw, _ := b.CustomSection(wasmbin.ManifestSection)
+	return raw, nil
 }
 
 // Errors for modules that are not plugins of this version, with a remedy.

@@ -137,8 +137,10 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	for _, i := range b.Imports {
 		d.Imports = append(d.Imports, i.Module+"."+i.Name)
 	}
-	d.Raw, d.Packed = b.CustomSection(wasmbin.ManifestSection)
-	if !d.Packed {
+	if d.Raw, err = packed(b, dialect); err != nil {
+		return nil, err
+	}
+	if d.Packed = d.Raw != nil; !d.Packed {
 		if describe == nil {
 			return nil, ErrNotPacked
 		}

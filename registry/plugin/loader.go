@@ -96,8 +96,12 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	}
 	m := newModule(path, digest)
 	m.Dialect, m.Memory = d, runtime.StartMemory(b)
-	raw, ok := b.CustomSection(wasmbin.ManifestSection)
-	if !ok {
+	raw, err := packed(b, d)
+	if err != nil {
+		m.Release()
+		return nil, err
+	}
+	if raw == nil {
 		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // compilation retains the bytes
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -291,6 +292,23 @@ func TestResult_forms(t *testing.T) {
 		}
 		if !strings.Contains(said, c.want) {
 			t.Errorf("%s of %q: got %s, want %s", c.keys, c.out, said, c.want)
+		}
+	}
+}
+
+func TestManifest_holdsAllOfTheCommandLine(t *testing.T) {
+	first := `{"program":"ls","tools":[{"name":"a","args":["x"],"env":{"V":"1"},"output":"text","exit":{"1":"ok"},"stderr":"log"}]}`
+	definition := func(text string) string {
+		p, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		return string(jsonraw.Get(p.Manifest(), "tools"))
+	}
+	for _, change := range []string{"ls rm", "x y", "V W", "1\" 2\"", "text lines", "ok retry", "log progress"} {
+		before, after, _ := strings.Cut(change, " ")
+		if definition(first) == definition(strings.Replace(first, before, after, 1)) {
+			t.Errorf("a change of %s to %s leaves the definition as it was", before, after)
 		}
 	}
 }

@@ -71,6 +71,16 @@ func (d *dialect) Bind(m *runtime.Module) runtime.Dialect {
 	return &dialect{p, err}
 }
 
+// Manifest returns the manifest that the tool file in a module makes.
+func (*dialect) Manifest(b *wasmbin.Binary) (json.RawMessage, error) {
+	raw, _ := b.CustomSection(Section)
+	p, err := Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the tool file cannot be used: %w", err)
+	}
+	return p.Manifest(), nil
+}
+
 // Serve runs the program for tools/call, and describes it without running it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	if d.err != nil {

@@ -73,7 +73,7 @@ func (p *Program) readTools(at place, raw json.RawMessage) (definitions []json.R
 		return nil, at.fail("there are %d tools, at most %d are allowed", len(list), maxTools)
 	}
 	for i, raw := range list {
-		t, definition, err := parseTool(at.index(i), raw)
+		t, definition, err := parseTool(at.index(i), raw, p.name)
 		if err != nil {
 			return nil, err
 		}

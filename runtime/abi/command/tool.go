@@ -52,8 +52,8 @@ const (
 // own are the keys of a tool that are not MCP's.
 func own() []string { return []string{"args", "stdin", "env", "output", "exit", "stderr"} }
 
-// parseTool parses one tool, and returns its definition for clients.
-func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
+// parseTool parses one tool of a program, and returns its definition for clients.
+func parseTool(at place, raw json.RawMessage, program string) (*tool, json.RawMessage, error) {
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return nil, nil, at.fail("a tool has keys and values: write name: NAME")
@@ -85,19 +85,22 @@ func parseTool(at place, raw json.RawMessage) (*tool, json.RawMessage, error) {
 		return nil, nil, at.key("inputSchema").key("properties").key(unused).fail(
 			"the argument %q reaches the program nowhere: write \"{%s}\" into args, stdin or env, or remove it", clip(unused), clip(unused))
 	}
-	return t, definition(o), nil
+	return t, definition(o, program), nil
 }
 
 // Meta is the _meta member with the command line of a tool. It is a part of the definition that is approved, and not
 // published.
 const Meta = "dev.sallyport/command"
 
-// definition returns a tool as MCP defines it, with its other keys in _meta.
-func definition(o jsonraw.Object) json.RawMessage {
+// definition returns a tool as MCP defines it, with its other keys in _meta, and the name that the program sees.
+func definition(o jsonraw.Object, program string) json.RawMessage {
 	if o.Get("inputSchema") == nil {
 		o.Set("inputSchema", json.RawMessage(`{"type":"object"}`))
 	}
 	var line jsonraw.Object
+	if program != "" { // many a program does something else under another name
+		line.Set("program", jsonraw.AppendString(nil, program))
+	}
 	for _, key := range own() {
 		if value := o.Get(key); value != nil {
 			line.Set(key, value)
