@@ -69,31 +69,31 @@ func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**", "fs: write ~/work/sub/**", "deny: fs: read ~/work/sub/b.md")
 	if text, e := readFile(tr, home+"/work/a.txt"); text != "A" || e != 0 {
-		t.Errorf("a granted file: got %q, %v", text, e)
+		t.Errorf("a granted file: got %q, errno %v, want A", text, e)
 	}
 	if e := writeFile(tr, home+"/work/sub/new", "N"); e != 0 {
-		t.Errorf("a granted write: got %v", e)
+		t.Errorf("a granted write: got errno %v, want success", e)
 	}
 	if text, e := readFile(tr, home+"/work/sub/new"); text != "N" || e != 0 {
-		t.Errorf("the call sees %q, %v", text, e)
+		t.Errorf("a written file, read by its call: got %q, errno %v, want N", text, e)
 	}
 	if _, err := os.Stat(home + "/work/sub/new"); err == nil {
-		t.Error("the host has it before the call has succeeded")
+		t.Errorf("a written file before its call has landed: got it on the host, want none")
 	}
 	if err := g.Land(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if text, _ := os.ReadFile(home + "/work/sub/new"); string(text) != "N" {
-		t.Errorf("the host has %q", text)
+		t.Errorf("a written file after landing: got %q, want N", text)
 	}
 	if _, e := readFile(tr, home+"/other/c.txt"); e != wasi.ENOENT {
-		t.Errorf("a file that is not granted: got %v", e)
+		t.Errorf("a file that is not granted: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if _, e := readFile(tr, home+"/work/sub/b.md"); e != wasi.ENOENT {
-		t.Errorf("a denied file: got %v", e)
+		t.Errorf("a denied file: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if e := writeFile(tr, home+"/work/a.txt", "X"); e != wasi.EACCES {
-		t.Errorf("a write to what may be read: got %v", e)
+		t.Errorf("a write to a file granted for reading: got errno %v, want %v", e, wasi.EACCES)
 	}
 	want := []receipt.Denial{
 		{Family: "fs", Effect: "read ~/other/c.txt", Reason: `plugin "demo" may not read ~/other/c.txt: no grant allows it`, Hint: "fs: read ~/other/c.txt", Count: 1},
@@ -108,7 +108,7 @@ func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 		targets = append(targets, e.Family+" "+e.Target)
 	}
 	if !slices.Contains(targets, "fs read ~/work/a.txt") || !slices.Contains(targets, "fs write ~/work/sub/new") {
-		t.Errorf("the receipt says %v", targets)
+		t.Errorf("got effects %q, want both the read of ~/work/a.txt and the write of ~/work/sub/new", targets)
 	}
 }
 
@@ -144,13 +144,13 @@ func TestFS_listingIsSeparateEffect(t *testing.T) {
 		g, tr := filesOf(t, hostfuncs.Options{Home: home}, line)
 		names, e := listDir(tr, home+"/work")
 		if done := e == 0 && strings.Contains(names, "a.txt"); done != (want == "") {
-			t.Errorf("%s: %q, errno %d", line, names, e)
+			t.Errorf("%s: got names %q, errno %d, want a refusal: %t", line, names, e, want != "")
 		}
 		if done := has(g.Receipt().Effects, "list ~/work"); done != (want == "") {
-			t.Errorf("%s: got %+v", line, g.Receipt().Effects)
+			t.Errorf("%s: got effects %+v, want list ~/work: %t", line, g.Receipt().Effects, want == "")
 		}
 		if d := g.Denials(); want != "" && (len(d) != 1 || d[0].Effect != "list ~/work" || d[0].Hint != want) {
-			t.Errorf("%s: got %+v", line, d)
+			t.Errorf("%s: got denials %+v, want one of list ~/work with hint %q", line, d, want)
 		}
 	}
 }
@@ -171,13 +171,13 @@ func TestFS_patternsCoverMatchesOnly(t *testing.T) {
 	home := world(t)
 	_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**/*.md", "fs: read ~/other/c.txt")
 	if text, e := readFile(tr, home+"/work/sub/b.md"); text != "B" || e != 0 {
-		t.Errorf("a file below a folder that is not granted itself: got %q, %v", text, e)
+		t.Errorf("a file below a folder that is not granted itself: got %q, errno %v, want B", text, e)
 	}
 	if text, e := readFile(tr, home+"/other/c.txt"); text != "C" || e != 0 {
-		t.Errorf("a grant of one file: got %q, %v", text, e)
+		t.Errorf("a grant of one file: got %q, errno %v, want C", text, e)
 	}
 	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Errorf("a file of another name: got %v", e)
+		t.Errorf("a file of another name: got errno %v, want %v", e, wasi.ENOENT)
 	}
 }
 
@@ -185,10 +185,10 @@ func TestFS_withoutGrantsSuggestsLine(t *testing.T) {
 	home := world(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home})
 	if _, e := readFile(tr, home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Errorf("without grants: got %v", e)
+		t.Errorf("without grants: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/work/a.txt" {
-		t.Errorf("denials are %+v", d)
+		t.Errorf("got denials %+v, want one with hint fs: read ~/work/a.txt", d)
 	}
 }
 
@@ -199,10 +199,10 @@ func TestFS_deniesLinksOutOfGrant(t *testing.T) {
 	}
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: read ~/work/**")
 	if _, e := readFile(tr, home+"/work/out/c.txt"); e != wasi.ENOENT {
-		t.Errorf("through a link: got %v", e)
+		t.Errorf("through a link: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if d := g.Denials(); len(d) != 1 || d[0].Hint != "fs: read ~/other/c.txt" {
-		t.Errorf("denials are %+v", d)
+		t.Errorf("got denials %+v, want one with hint fs: read ~/other/c.txt", d)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 	want := receipt.Denial{Family: "fs", Effect: "write ~/work/.git/config", Count: 1, Hint: "fs: write ~/work/.git/config",
 		Reason: `plugin "demo" may not write ~/work/.git/config: no grant spells it out`}
 	if d := g.Denials(); len(d) != 1 || d[0] != want {
-		t.Errorf("denials are %+v", d)
+		t.Errorf("got denials %+v, want only %+v", d, want)
 	}
 	for path, want := range map[string]wasi.Errno{
 		"/work/.git/config": wasi.EACCES, "/work/.mcp.json": wasi.EACCES, "/.bashrc": wasi.EACCES, "/work/.vscode/x.json": 0, "/work/ok": 0, "/.ssh/authorized_keys": wasi.ENOENT,
@@ -229,16 +229,16 @@ func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 		t.Fatalf("got errno %v, want success", e)
 	}
 	if e := tr.Rename(home+"/evil", home+"/other/.git"); e == 0 {
-		t.Error("a folder became a repository's own by a new name")
+		t.Errorf("a folder renamed to .git: got success, want a refusal")
 	}
 	if e := tr.Rename(home+"/work/.git", home+"/work/git"); e == 0 {
-		t.Error("a repository's own folder got another name")
+		t.Errorf("a repository's .git renamed: got success, want a refusal")
 	}
 	if _, e := readFile(tr, home+"/.ssh/id"); e != wasi.ENOENT {
-		t.Errorf("a key: got %v", e)
+		t.Errorf("a key: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
-		t.Error("the folder of keys got another name")
+		t.Errorf("the folder of keys renamed: got success, want a refusal")
 	}
 }
 
@@ -254,29 +254,29 @@ func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 	g, tr := filesOf(t, o, "fs: write ~/**", "fs: write ~/state/sallyport/**", "fs: write ~/alias/**")
 	for _, path := range []string{"/state/sallyport/keys/k", "/state/sallyport/sallyport.yaml", "/alias/keys/k", "/state/sallyport/none"} {
 		if _, e := readFile(tr, home+path); e != wasi.ENOENT {
-			t.Errorf("read %s: got %v", path, e)
+			t.Errorf("read %s: got errno %v, want %v", path, e, wasi.ENOENT)
 		}
 		if e := writeFile(tr, home+path, "x"); e == 0 {
-			t.Errorf("wrote %s", path)
+			t.Errorf("write %s: got success, want a refusal", path)
 		}
 	}
 	if e := tr.Rename(home+"/state", home+"/moved"); e == 0 {
-		t.Error("the folder above the state got another name")
+		t.Errorf("the folder above the state renamed: got success, want a refusal")
 	}
 	_ = tr.Mkdir(home + "/later")
 	if e := tr.Mkdir(later); e == 0 {
-		t.Error("a protected path that is not there yet was made")
+		t.Errorf("a protected path made where none was: got success, want a refusal")
 	}
 	if text, _ := os.ReadFile(own + "/sallyport.yaml"); string(text) != "Y" {
-		t.Errorf("the configuration is %q", text)
+		t.Errorf("the configuration: got %q, want Y unchanged", text)
 	}
 	for _, d := range g.Denials() {
 		if strings.Contains(d.Reason, "Sallyport") && d.Hint != "" {
-			t.Errorf("a hint for what no grant reaches: got %+v", d)
+			t.Errorf("a denial that no grant lifts: got hint %q in %+v, want no hint", d.Hint, d)
 		}
 	}
 	if d := g.Denials()[0]; d.Reason != `plugin "demo" may not read ~/state/sallyport/keys/k: files of Sallyport and of its clients are protected from every grant` {
-		t.Errorf("got %s", d.Reason)
+		t.Errorf("got reason %q, want the protected-files refusal of ~/state/sallyport/keys/k", d.Reason)
 	}
 }
 
@@ -291,16 +291,16 @@ func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, e := readFile(tr, backup); e != wasi.ENOENT {
-		t.Errorf("read a backup: got %v", e)
+		t.Errorf("read a backup: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if e := writeFile(tr, home+"/work/client.json.bak-2", "x"); e == 0 {
-		t.Error("made one")
+		t.Errorf("a write of a new backup: got success, want a refusal")
 	}
 	if e := tr.Rename(home+"/work", home+"/moved"); e == 0 {
-		t.Error("moved its folder")
+		t.Errorf("the backup's folder renamed: got success, want a refusal")
 	}
 	if e := writeFile(tr, home+"/work/client.json", "x"); e != 0 {
-		t.Errorf("a file that only begins the same: got %v", e)
+		t.Errorf("a file that only begins the same: got errno %v, want success", e)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestConfig_isWholeEnvironment(t *testing.T) {
 		Config: map[string]string{"lang": "de", "PWD": "/evil", "a=b": "c", "nul": "\x00", "n": ""},
 	})
 	if got := p.Env(); !slices.Equal(got, []string{"PWD=/workspace", "lang=de", "n=", "zone=UTC"}) {
-		t.Errorf("the environment is %q", got)
+		t.Errorf("got environment %q, want PWD, lang, n and zone without the values that are not allowed", got)
 	}
 }
 
@@ -329,15 +329,15 @@ func TestOutput_logsEachLine(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	want := []string{"one", "two", `\x1b[31mred`, strings.Repeat("x", 4<<10)}
 	if len(lines) != len(want) {
-		t.Fatalf("%d lines:\n%s", len(lines), b)
+		t.Fatalf("got %d lines, want %d:\n%s", len(lines), len(want), b)
 	}
 	for i, l := range lines {
 		if l != "level=INFO msg="+want[i]+" plugin=demo call=c1 stream=stderr" {
-			t.Errorf("line %d is %.80s", i, l)
+			t.Errorf("line %d: got %.80s, want message %.80s", i, l, want[i])
 		}
 	}
 	if tail := g.Stderr(); len(tail) != 8<<10 || !strings.HasSuffix(string(tail), "xlast") {
-		t.Errorf("the tail has %d bytes", len(tail))
+		t.Errorf("the tail: got %d bytes, want %d that end with xlast", len(tail), 8<<10)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestOutput_isBounded(t *testing.T) {
 		w.Write(line)
 	}
 	if n := strings.Count(b.String(), "the call writes too much, the rest is dropped"); n != 1 || b.Len() > 2<<20 {
-		t.Errorf("warned %d times, logged %d bytes", n, b.Len())
+		t.Errorf("got %d warnings and %d logged bytes, want 1 warning and at most %d bytes", n, b.Len(), 2<<20)
 	}
 }
 
@@ -364,14 +364,14 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 	_, tr := filesOf(t, hostfuncs.Options{Home: link}, "fs: write "+home+"/**", "fs: read ~/**")
 	for _, path := range []string{home, link} {
 		if text, e := readFile(tr, path+"/work/a.txt"); text != "A" {
-			t.Errorf("a granted file below %s: got %v", path, e)
+			t.Errorf("a granted file below %s: got %q, errno %v, want A", path, text, e)
 		}
 		if _, e := readFile(tr, path+"/.ssh/id"); e != wasi.ENOENT {
-			t.Errorf("a key below %s: got %v", path, e)
+			t.Errorf("a key below %s: got errno %v, want %v", path, e, wasi.ENOENT)
 		}
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
-		t.Error("the folder of keys got another name")
+		t.Errorf("the folder of keys renamed: got success, want a refusal")
 	}
 }
 
@@ -380,12 +380,12 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 	g, tr := filesOf(t, hostfuncs.Options{Home: world(t)})
 	if st, e := tr.Stat("/workspace", true); e != 0 || st.Type != wasi.TypeDirectory {
-		t.Fatalf("got %+v, %v", st, e)
+		t.Fatalf("/workspace: got %+v, errno %v, want a folder", st, e)
 	}
 	for path, want := range map[string]string{"/workspace": "", "/": "workspace"} {
 		f, e := tr.Open(path, wasi.OpenOptions{Read: true, Directory: true})
 		if e != 0 {
-			t.Fatalf("%s: got %v", path, e)
+			t.Fatalf("%s: got errno %v, want success", path, e)
 		}
 		var names []string
 		list, e := f.ReadDir(10)
@@ -393,23 +393,23 @@ func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 			names = append(names, entry.Name)
 		}
 		if got := strings.Join(names, " "); got != want || e != 0 {
-			t.Errorf("%s holds %q, %v", path, got, e)
+			t.Errorf("%s: got entries %q, errno %v, want %q", path, got, e, want)
 		}
 		f.Close()
 	}
 	if d := g.Denials(); len(d) != 0 {
-		t.Errorf("looking is refused: got %+v", d)
+		t.Errorf("looking: got denials %+v, want none", d)
 	}
 	for what, e := range map[string]wasi.Errno{
 		"a file": second(tr.Open("/workspace/x", wasi.OpenOptions{Write: true, Create: true})), "a folder": tr.Mkdir("/workspace/y"),
 		"removing it": tr.Rmdir("/workspace"), "moving it": tr.Rename("/workspace", "/elsewhere"),
 	} {
 		if e == 0 {
-			t.Errorf("%s: done", what)
+			t.Errorf("%s: got success, want a refusal", what)
 		}
 	}
 	if len(g.Denials()) == 0 {
-		t.Error("nothing was said")
+		t.Errorf("refused changes of /workspace: got no denials, want at least one")
 	}
 }
 
@@ -442,7 +442,7 @@ func TestFS_directWritesOnceWithJournal(t *testing.T) {
 	}
 	j := journal.New()
 	if err := appendOnce(askGate(t, &person{suspend: true}, j, o, lines...)); !errors.Is(err, hostfuncs.ErrSuspended) || readAll(t, path) != "0" {
-		t.Fatalf("%v, and it holds %q", err, readAll(t, path))
+		t.Fatalf("suspended: got error %v and contents %q, want %v and 0", err, readAll(t, path), hostfuncs.ErrSuspended)
 	}
 	again, err := journal.Decode(j.Append(nil))
 	if err != nil {
@@ -450,9 +450,9 @@ func TestFS_directWritesOnceWithJournal(t *testing.T) {
 	}
 	p := &person{answers: map[string]string{"elicitation/create": accepted}}
 	if err := appendOnce(askGate(t, p, again, o, lines...)); err != nil || readAll(t, path) != "01" {
-		t.Errorf("%v, and it holds %q", err, readAll(t, path))
+		t.Errorf("run again: got error %v and contents %q, want success and 01", err, readAll(t, path))
 	}
 	if err := appendOnce(askGate(t, p, nil, o, lines...)); err != nil || readAll(t, path) != "011" {
-		t.Errorf("in place: %v, and it holds %q", err, readAll(t, path))
+		t.Errorf("in place: got error %v and contents %q, want success and 011", err, readAll(t, path))
 	}
 }

@@ -23,11 +23,11 @@ func TestPreopen_isRoot(t *testing.T) {
 	c := newCaller(t, wasi.Options{})
 	c.must("fd_prestat_get", 3, out)
 	if kind, size := c.mem[out], c.u32(out+4); kind != 0 || size != 1 {
-		t.Errorf("kind %d, length %d", kind, size)
+		t.Errorf("prestat: got kind %d, length %d, want kind 0, length 1", kind, size)
 	}
 	c.must("fd_prestat_dir_name", 3, out, 1)
 	if c.mem[out] != '/' {
-		t.Errorf("name %q", c.mem[out])
+		t.Errorf("preopen: got name %q, want /", c.mem[out])
 	}
 	c.want(wasi.ENAMETOOLONG, "fd_prestat_dir_name", 3, out, 0)
 	for _, fd := range []uint64{0, 2, 4, 1 << 31} {
@@ -36,7 +36,7 @@ func TestPreopen_isRoot(t *testing.T) {
 	}
 	c.must("fd_fdstat_get", 3, out)
 	if c.mem[out] != byte(wasi.TypeDirectory) || c.u64(out+8)&(1<<13|1<<14) == 0 || c.u64(out+8)&rightsWrite != 0 || c.u64(out+16) != 1<<30-1 {
-		t.Errorf("fdstat % x", c.mem[out:out+24])
+		t.Errorf("root: got fdstat % x, want a folder with rights to open or list and none to write", c.mem[out:out+24])
 	}
 	c.want(wasi.ENOENT, "path_filestat_get", 3, 0, first(c.put(str, "etc")), 3, out)
 	c.want(wasi.EROFS, "path_create_directory", 3, str, 3)
@@ -48,25 +48,25 @@ func TestFile_readWrite(t *testing.T) {
 	c, dir := newFiles(t)
 	fd := c.mustOpen("w/f", create|exclusive, rightsRead|rightsWrite, 0)
 	if e := c.write(fd, "hello world"); e != wasi.ESUCCESS || c.u32(out) != 11 {
-		t.Fatal(e)
+		t.Fatalf("write: got %v and %d bytes, want success and 11", e, c.u32(out))
 	}
 	c.must("fd_tell", fd, out)
 	if c.u64(out) != 11 {
-		t.Errorf("position %d", c.u64(out))
+		t.Errorf("after the write: got position %d, want 11", c.u64(out))
 	}
 	c.must("fd_seek", fd, 6, 0, out)
 	if s, _ := c.read(fd, 100); s != "world" {
-		t.Errorf("read %q", s)
+		t.Errorf("read after seek 6: got %q, want world", s)
 	}
 	if s, e := c.read(fd, 100); s != "" || e != wasi.ESUCCESS {
-		t.Errorf("at the end: %q, %v", s, e)
+		t.Errorf("read at the end: got %q, %v, want no bytes and success", s, e)
 	}
 	v, n := c.vector(first(c.put(buf, "HE")), 2)
 	c.must("fd_pwrite", fd, v, n, 0, out)
 	v, n = c.vector(buf, 5)
 	c.must("fd_pread", fd, v, n, 0, out)
 	if got := string(c.mem[buf : buf+5]); got != "HEllo" {
-		t.Errorf("pread %q", got)
+		t.Errorf("pread: got %q, want HEllo", got)
 	}
 	c.want(wasi.EINVAL, "fd_pread", fd, v, n, 1<<63, out)
 	c.want(wasi.EFBIG, "fd_pwrite", fd, v, n, math.MaxInt64, out)
@@ -76,7 +76,7 @@ func TestFile_readWrite(t *testing.T) {
 			c.must("fd_seek", fd, 11, 0, out)
 		}
 		if c.u64(out) != want && whence > 0 {
-			t.Errorf("seek %d: %d", whence, c.u64(out))
+			t.Errorf("seek from %d: got position %d, want %d", whence, c.u64(out), want)
 		}
 	}
 	minus := int64(-12)
@@ -93,7 +93,7 @@ func TestFile_readWrite(t *testing.T) {
 	c.must("fd_datasync", fd)
 	c.must("fd_filestat_get", fd, out)
 	if c.mem[out+16] != byte(wasi.TypeRegular) || c.u64(out+32) != 25 || c.u64(out+24) != 1 || c.u64(out+8) == 0 {
-		t.Errorf("filestat % x", c.mem[out:out+64])
+		t.Errorf("got filestat % x, want a regular file of 25 bytes with 1 link and an inode", c.mem[out:out+64])
 	}
 	c.must("fd_filestat_set_size", fd, 11)
 	c.want(wasi.EINVAL, "fd_filestat_set_size", fd, 1<<63)
@@ -101,14 +101,14 @@ func TestFile_readWrite(t *testing.T) {
 	c.must("fd_close", fd)
 	c.want(wasi.EBADF, "fd_close", fd)
 	if got, _ := os.ReadFile(filepath.Join(dir, "f")); string(got) != "HEllo world" {
-		t.Errorf("file holds %q", got)
+		t.Errorf("got contents %q, want HEllo world", got)
 	}
 	if _, e := c.open("w/f", create|exclusive, rightsWrite, 0); e != wasi.EEXIST {
-		t.Errorf("exclusive: %v", e)
+		t.Errorf("exclusive create of an existing file: got %v, want %v", e, wasi.EEXIST)
 	}
 	c.mustOpen("w/f", truncate, rightsWrite, 0)
 	if got, _ := os.ReadFile(filepath.Join(dir, "f")); len(got) != 0 {
-		t.Errorf("after truncate: %q", got)
+		t.Errorf("after truncate: got contents %q, want none", got)
 	}
 }
 
@@ -116,16 +116,16 @@ func TestFile_access(t *testing.T) {
 	c, _ := newFiles(t)
 	w := c.mustOpen("w/f", create, rightsWrite, 0)
 	if _, e := c.read(w, 4); e != wasi.EBADF {
-		t.Errorf("read of a write-only file: %v", e)
+		t.Errorf("read of a write-only file: got %v, want %v", e, wasi.EBADF)
 	}
 	r := c.mustOpen("w/f", 0, rightsRead, 0)
 	if e := c.write(r, "x"); e != wasi.EBADF {
-		t.Errorf("write to a read-only file: %v", e)
+		t.Errorf("write to a read-only file: got %v, want %v", e, wasi.EBADF)
 	}
 	c.want(wasi.EINVAL, "fd_filestat_set_size", r, 0)
 	c.must("fd_fdstat_get", r, out)
 	if c.mem[out] != byte(wasi.TypeRegular) || c.u64(out+8) != rightsRead {
-		t.Errorf("fdstat % x", c.mem[out:out+24])
+		t.Errorf("got fdstat % x, want a regular file with rights %x", c.mem[out:out+24], rightsRead)
 	}
 	for path, want := range map[string]wasi.Errno{"w": wasi.EISDIR, "w/none": wasi.ENOENT, "w/f/x": wasi.ENOTDIR, "w/f/": wasi.ENOTDIR} {
 		if _, e := c.open(path, 0, rightsWrite, 0); e != want {
@@ -133,14 +133,14 @@ func TestFile_access(t *testing.T) {
 		}
 	}
 	if _, e := c.open("w/f", directory, rightsRead, 0); e != wasi.ENOTDIR {
-		t.Errorf("file as a folder: %v", e)
+		t.Errorf("file opened as a folder: got %v, want %v", e, wasi.ENOTDIR)
 	}
 	if _, e := c.open("w/f", 16, rightsRead, 0); e != wasi.EINVAL {
-		t.Errorf("unknown oflag: %v", e)
+		t.Errorf("unknown oflag: got %v, want %v", e, wasi.EINVAL)
 	}
 	d := c.mustOpen("w", directory, rightsRead, 0)
 	if _, e := c.read(d, 4); e != wasi.EISDIR {
-		t.Errorf("read of a folder: %v", e)
+		t.Errorf("read of a folder: got %v, want %v", e, wasi.EISDIR)
 	}
 	c.want(wasi.EISDIR, "fd_seek", d, 0, 0, out)
 	c.want(wasi.EISDIR, "fd_tell", d, out)
@@ -157,26 +157,26 @@ func TestFile_append(t *testing.T) {
 	fd := c.mustOpen("w/log", create, rightsRead|rightsWrite, flagAppend)
 	for _, s := range []string{"a", "b"} {
 		if e := c.write(fd, s); e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("write %q: got %v, want success", s, e)
 		}
 		c.must("fd_seek", fd, 0, 0, out)
 	}
 	plain := c.mustOpen("w/log", 0, rightsWrite, 0)
 	c.must("fd_fdstat_set_flags", plain, flagAppend)
 	if e := c.write(plain, "c"); e != wasi.ESUCCESS {
-		t.Fatal(e)
+		t.Fatalf("write with the append flag set: got %v, want success", e)
 	}
 	c.must("fd_tell", plain, out)
 	if c.u64(out) != 3 {
-		t.Errorf("position after append: %d", c.u64(out))
+		t.Errorf("after append: got position %d, want 3", c.u64(out))
 	}
 	c.must("fd_fdstat_set_flags", plain, 0)
 	c.must("fd_seek", plain, 0, 0, out)
 	if e := c.write(plain, "A"); e != wasi.ESUCCESS {
-		t.Fatal(e)
+		t.Fatalf("write with the append flag cleared: got %v, want success", e)
 	}
 	if got, _ := os.ReadFile(filepath.Join(dir, "log")); string(got) != "Abc" {
-		t.Errorf("file holds %q", got)
+		t.Errorf("got contents %q, want Abc", got)
 	}
 }
 
@@ -188,18 +188,18 @@ func TestFile_times(t *testing.T) {
 	c.must("path_filestat_set_times", 3, follow, ptr, size, at, mt, 1|4)
 	c.must("fd_filestat_get", fd, out)
 	if c.u64(out+40) != at || c.u64(out+48) != mt {
-		t.Errorf("times %d, %d", c.u64(out+40), c.u64(out+48))
+		t.Errorf("times set by path: got %d, %d, want %d, %d", c.u64(out+40), c.u64(out+48), at, mt)
 	}
 	c.must("fd_filestat_set_times", fd, 0, at, 4)
 	c.must("path_filestat_get", 3, follow, ptr, size, out)
 	if c.u64(out+40) != at || c.u64(out+48) != at {
-		t.Errorf("times %d, %d", c.u64(out+40), c.u64(out+48))
+		t.Errorf("times set by descriptor: got %d, %d, want both %d", c.u64(out+40), c.u64(out+48), at)
 	}
 	before := time.Now().Truncate(wasi.Grain)
 	c.must("fd_filestat_set_times", fd, 0, 0, 2|8)
 	info, err := os.Stat(filepath.Join(dir, "f"))
 	if err != nil || info.ModTime().Before(before) {
-		t.Errorf("now: %v, %v", info.ModTime(), err)
+		t.Errorf("times set to now: got %v, %v, want no earlier than %v", info.ModTime(), err, before)
 	}
 	c.want(wasi.EINVAL, "fd_filestat_set_times", fd, 0, 0, 1|2)
 	c.want(wasi.EINVAL, "fd_filestat_set_times", fd, 0, 0, 16)
@@ -250,16 +250,16 @@ func TestPaths_resolveInTree(t *testing.T) {
 	ptr, size := c.put(str, "w/l")
 	c.must("path_readlink", 3, ptr, size, buf, 100, out)
 	if got := string(c.mem[buf : buf+c.u32(out)]); got != "d/g" {
-		t.Errorf("target %q", got)
+		t.Errorf("readlink: got %q, want d/g", got)
 	}
 	c.must("path_readlink", 3, ptr, size, buf, 2, out)
 	if c.u32(out) != 2 {
-		t.Errorf("cut target of %d bytes", c.u32(out))
+		t.Errorf("readlink into 2 bytes: got %d bytes, want 2", c.u32(out))
 	}
 	for flags, kind := range []wasi.Filetype{wasi.TypeSymlink, wasi.TypeRegular} {
 		c.must("path_filestat_get", 3, uint64(flags), ptr, size, out)
 		if c.mem[out+16] != byte(kind) {
-			t.Errorf("flags %d: type %d", flags, c.mem[out+16])
+			t.Errorf("filestat with flags %d: got type %d, want %d", flags, c.mem[out+16], kind)
 		}
 	}
 	c.want(wasi.ELOOP, "path_open", 3, 0, ptr, size, 0, rightsRead, 0, 0, out)
@@ -269,7 +269,7 @@ func TestPaths_resolveInTree(t *testing.T) {
 	want(wasi.ESUCCESS, "path_unlink_file", "w/d/second")
 	want(wasi.ESUCCESS, "path_remove_directory", "w/d")
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("left over: %v", left)
+		t.Errorf("after removal: got entries %v, want none", left)
 	}
 }
 
@@ -317,27 +317,27 @@ func TestReaddir_continuesAtCookie(t *testing.T) {
 		}
 		again, _ := c.list(fd, cookies[1234], size)
 		if !slices.Equal(again, names[1235:]) {
-			t.Errorf("from a cookie: %d names", len(again))
+			t.Errorf("list from cookie 1234: got %d names, want the %d after it", len(again), len(names[1235:]))
 		}
 	}
 	names, _ := c.list(fd, 0, 4096)
 	for _, name := range names[2:] { // removing entries while reading does not shift the rest
 		if e := c.path1("path_unlink_file", "w/"+name); e != wasi.ESUCCESS {
-			t.Fatal(e)
+			t.Fatalf("unlink %s: got %v, want success", name, e)
 		}
 	}
 	if again, _ := c.list(fd, 2, 4096); len(again) != count {
-		t.Errorf("old cookie after removal: %d names", len(again))
+		t.Errorf("old cookie after removal: got %d names, want %d", len(again), count)
 	}
 	if again, _ := c.list(fd, 0, 4096); len(again) != 2 {
-		t.Errorf("anew: %d names", len(again))
+		t.Errorf("listed anew: got %d names, want 2", len(again))
 	}
 	c.want(wasi.EINVAL, "fd_readdir", fd, buf, 100, 3, out)
 	c.want(wasi.EINVAL, "fd_readdir", fd, buf, 100, 1<<63, out)
 	c.want(wasi.ENOTDIR, "fd_readdir", 0, buf, 100, 0, out)
 	c.want(wasi.EBADF, "fd_readdir", 50, buf, 100, 0, out)
 	if root, _ := c.list(3, 0, 4096); !slices.Equal(root, []string{".", "..", "w"}) {
-		t.Errorf("root: %q", root)
+		t.Errorf("root: got entries %q, want ., .. and w", root)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestPreopen_closedIsBadDescriptor(t *testing.T) {
 	c.must("fd_prestat_get", 2, out)
 	c.must("fd_close", 2)
 	if _, e := c.open("w/f", create, rightsWrite, 0); e != wasi.EBADF {
-		t.Error(e)
+		t.Errorf("open after the root's close: got %v, want %v", e, wasi.EBADF)
 	}
 }
 
@@ -371,16 +371,16 @@ func TestArgsAndEnv_copiedToMemory(t *testing.T) {
 	c := newCaller(t, wasi.Options{Args: []string{"prog", "a b", "bad\x00"}, Env: []string{"K=v"}})
 	c.must("args_sizes_get", out, out+4)
 	if n, size := c.u32(out), c.u32(out+4); n != 2 || size != 9 {
-		t.Errorf("%d arguments, %d bytes", n, size)
+		t.Errorf("got %d arguments of %d bytes, want 2 of 9", n, size)
 	}
 	c.must("args_get", out, buf)
 	if got := string(c.mem[buf : buf+9]); got != "prog\x00a b\x00" || c.u32(out) != buf || c.u32(out+4) != buf+5 {
-		t.Errorf("%q at %x, %x", got, c.u32(out), c.u32(out+4))
+		t.Errorf("arguments: got %q at %x, %x, want prog and a b at %x, %x", got, c.u32(out), c.u32(out+4), buf, buf+5)
 	}
 	c.must("environ_sizes_get", out, out+4)
 	c.must("environ_get", out, buf)
 	if got := string(c.mem[buf : buf+4]); got != "K=v\x00" {
-		t.Errorf("environment %q", got)
+		t.Errorf("environment: got %q, want K=v", got)
 	}
 }
 
@@ -390,11 +390,11 @@ func TestClock_readsOptions(t *testing.T) {
 	for id, want := range []uint64{12_345_600_000, 7_600_000} {
 		c.must("clock_time_get", uint64(id), 1, out)
 		if got := c.u64(out); got != want {
-			t.Errorf("clock %d: %d", id, got)
+			t.Errorf("clock %d: got %d, want %d", id, got, want)
 		}
 		c.must("clock_res_get", uint64(id), out)
 		if got := c.u64(out); got != 100_000 {
-			t.Errorf("grain %d", got)
+			t.Errorf("clock %d: got grain %d, want 100000", id, got)
 		}
 	}
 	for _, id := range []uint64{2, 3, 1<<32 - 1} {
@@ -404,11 +404,11 @@ func TestClock_readsOptions(t *testing.T) {
 	d := newCaller(t, wasi.Options{})
 	d.must("clock_time_get", 0, 0, out)
 	if off := time.Since(time.Unix(0, int64(d.u64(out)))); off < 0 || off > time.Minute {
-		t.Errorf("default wall clock is off by %v", off)
+		t.Errorf("default wall clock: got %v off, want at most a minute", off)
 	}
 	d.must("clock_time_get", 1, 0, out)
 	if d.u64(out) < uint64(time.Second) {
-		t.Errorf("default monotonic clock: %d", d.u64(out))
+		t.Errorf("default monotonic clock: got %d, want at least a second", d.u64(out))
 	}
 }
 
@@ -416,13 +416,13 @@ func TestRandom_fillsMemory(t *testing.T) {
 	c := newCaller(t, wasi.Options{Random: strings.NewReader("0123456789")})
 	c.must("random_get", buf, 8)
 	if got := string(c.mem[buf : buf+8]); got != "01234567" {
-		t.Errorf("%q", got)
+		t.Errorf("random: got %q, want 01234567", got)
 	}
 	c.want(wasi.EIO, "random_get", buf, 8)
 	d := newCaller(t, wasi.Options{})
 	d.must("random_get", buf, 32)
 	if string(d.mem[buf:buf+32]) == strings.Repeat("\x00", 32) {
-		t.Error("no random bytes")
+		t.Errorf("default random: got 32 zero bytes, want random ones")
 	}
 }
 
@@ -441,6 +441,6 @@ func TestHostFuncs_unsupportedReturnErrors(t *testing.T) {
 
 func TestErrno_describesItself(t *testing.T) {
 	if wasi.ENOENT.Error() != "no such file or folder" || wasi.Errno(999).Error() != "errno 999" {
-		t.Errorf("%v, %v", wasi.ENOENT, wasi.Errno(999))
+		t.Errorf("got %q and %q, want no such file or folder and errno 999", wasi.ENOENT, wasi.Errno(999))
 	}
 }

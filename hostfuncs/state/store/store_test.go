@@ -29,13 +29,13 @@ func TestStore_readingMakesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Value(t.Context(), store.Space{}, "x"); !errors.Is(err, store.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("value in an empty store: got %v, want %v", err, store.ErrNotFound)
 	}
 	if all, err := s.Grants(t.Context()); len(all) != 0 || err != nil {
-		t.Error(all, err)
+		t.Errorf("grants in an empty store: got %v, %v, want none", all, err)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("a folder was made")
+		t.Errorf("reading an empty store: got a folder made, want none")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -58,7 +58,7 @@ func TestStore_fileIsItsOwnersOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s is %v", f.Name(), info.Mode())
+			t.Errorf("%s: got mode %v, want no access for others", f.Name(), info.Mode())
 		}
 	}
 }
@@ -100,39 +100,39 @@ func TestRecord_life(t *testing.T) {
 	ctx := t.Context()
 	r := add(t, s, store.Record{ID: "a", Principal: "stdio:1", Label: "sha256:x", Data: []byte("one"), Expires: c.Now().Add(time.Minute)})
 	if _, err := s.Add(ctx, store.Task, store.Record{ID: "a"}); !errors.Is(err, store.ErrExists) {
-		t.Error("twice:", err)
+		t.Errorf("added twice: got %v, want %v", err, store.ErrExists)
 	}
 	if _, err := s.Add(ctx, store.Result, store.Record{ID: "a"}); err != nil {
-		t.Error("another kind:", err)
+		t.Errorf("the same ID in another kind: got %v, want success", err)
 	}
 	other := store.New(store.Options{Dir: dir, Now: c.Now}) // a store of a second process
 	defer other.Close()
 	got, err := other.Get(ctx, store.Task, "a")
 	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
 		!got.Expires.Equal(r.Expires) || got.Version != r.Version || !got.Created.Equal(c.Now()) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v, want %+v", got, err, r)
 	}
 	got.Data, got.Expires = []byte("two"), c.Now().Add(time.Hour)
 	if _, err := other.Replace(ctx, store.Task, got); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Replace(ctx, store.Task, r); !errors.Is(err, store.ErrConflict) {
-		t.Error("replaced what had changed:", err)
+		t.Errorf("replaced after a change: got %v, want %v", err, store.ErrConflict)
 	}
 	c.Pass(59 * time.Minute)
 	if got, err := s.Get(ctx, store.Task, "a"); err != nil || string(got.Data) != "two" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("before it expires: got %+v, %v, want data two", got, err)
 	}
 	c.Pass(time.Minute)
 	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
-		t.Error("expired:", err)
+		t.Errorf("expired: got %v, want %v", err, store.ErrNotFound)
 	}
 	add(t, s, store.Record{ID: "a", Data: []byte("three")})
 	if err := s.Remove(ctx, store.Task, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
-		t.Error("removed:", err)
+		t.Errorf("removed: got %v, want %v", err, store.ErrNotFound)
 	}
 }
 
@@ -155,10 +155,10 @@ func TestRecord_list(t *testing.T) {
 		}
 	}
 	if got := strings.Join(ids, " "); got != "id0 id2 id4 id6" {
-		t.Error(got)
+		t.Errorf("pages: got %q, want id0 id2 id4 id6", got)
 	}
 	if all, err := s.List(t.Context(), store.Task, "", "", 0); len(all) != 7 || err != nil {
-		t.Error(len(all), err)
+		t.Errorf("all: got %d records, %v, want 7", len(all), err)
 	}
 }
 
@@ -187,15 +187,15 @@ func TestRecord_bounds(t *testing.T) {
 		return ids
 	}
 	if got := have("a"); got != "2 3 4 " {
-		t.Errorf("a has %s", got)
+		t.Errorf("records of a: got %q, want 2 3 4", got)
 	}
 	if got := have("b"); got != "b0 b1 b2 b3 b4 " {
-		t.Errorf("b has %s", got)
+		t.Errorf("records of b: got %q, want b0 b1 b2 b3 b4", got)
 	}
 	for i := range 3 {
 		_, err := s.Add(ctx, store.Reply, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: append(large, large[:10<<20]...)})
 		if want := i == 2; errors.Is(err, store.ErrFull) != want {
-			t.Error(i, err)
+			t.Errorf("large record %d: got %v, want %v: %t", i, err, store.ErrFull, want)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestRecord_done(t *testing.T) {
 		}
 	}
 	if list, err := s.Labelled(t.Context(), store.Task, ""); err != nil || len(list) != 1 || list[0].ID != "0" {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("labelled: got %v, %v, want only record 0", list, err)
 	}
 	have := func() (ids string) {
 		all, err := s.List(t.Context(), store.Task, "a", "", 0)
@@ -228,14 +228,14 @@ func TestRecord_done(t *testing.T) {
 		return ids
 	}
 	if err := add("4", "owner"); err != nil || have() != "0 2 3 4 " {
-		t.Errorf("%v, there are %s", err, have())
+		t.Errorf("add 4: got %v and records %q, want success and 0 2 3 4", err, have())
 	}
 	if err := add("5", "owner"); err != nil || have() != "0 2 4 5 " {
-		t.Errorf("%v, there are %s", err, have())
+		t.Errorf("add 5: got %v and records %q, want success and 0 2 4 5", err, have())
 	}
 	err := add("6", "owner")
 	if !errors.Is(err, store.ErrFull) || err.Error() != "no room left: one caller has 10000 at most, of 256 MiB in all" || have() != "0 2 4 5 " {
-		t.Errorf("%v, there are %s", err, have())
+		t.Errorf("add 6: got %v and records %q, want %v and 0 2 4 5", err, have(), store.ErrFull)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestKV_quotaVersionsAndExpiry(t *testing.T) {
 		}
 	}
 	if got := value(sp, "first") + value(sp, "k") + value(sp, "l") + value(store.Space{Plugin: "p", Principal: "b"}, "k"); got != "-12-" {
-		t.Errorf("got %s", got)
+		t.Errorf("values: got %s, want -12-", got)
 	}
 	item, err := s.Value(ctx, sp, "k")
 	if err != nil {
@@ -275,18 +275,18 @@ func TestKV_quotaVersionsAndExpiry(t *testing.T) {
 		t.Error(err)
 	}
 	if err := set(store.Write{Key: "big", Value: make([]byte, 96)}); !errors.Is(err, store.ErrFull) || value(sp, "big") != "-" {
-		t.Error("over the quota:", err)
+		t.Errorf("over the quota: got %v and value %s, want %v and -", err, value(sp, "big"), store.ErrFull)
 	}
 	failed := errors.New("failed")
 	if err := s.Commit(ctx, sp, 100, []store.Write{{Key: "k", Value: []byte("4")}}, func() error { return failed }); !errors.Is(err, failed) || value(sp, "k") != "3" {
-		t.Error("kept although what comes with it failed:", err)
+		t.Errorf("commit whose callback failed: got %v and value %s, want %v and 3", err, value(sp, "k"), failed)
 	}
 	c.Pass(time.Second)
 	if got := value(sp, "l"); got != "-" {
-		t.Errorf("expired: %s", got)
+		t.Errorf("expired: got %s, want -", got)
 	}
 	if err := set(store.Write{Key: "big", Value: make([]byte, 95)}); err != nil {
-		t.Error("an expired key counts:", err)
+		t.Errorf("room of an expired key: got %v, want success", err)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestKV_keys(t *testing.T) {
 		want          string
 	}{{"a/", "", 2, "a/1 a/2 "}, {"a/", "a/2", 2, "a/3 "}, {"a%", "", 9, "a% "}, {"ä", "", 9, "ä/1 "}, {"", "", 99, "A/1 a% a/1 a/2 a/3 b ä/1 "}} {
 		if got := list(c.prefix, c.after, c.n); got != c.want {
-			t.Errorf("%q after %q: got %s", c.prefix, c.after, got)
+			t.Errorf("%q after %q: got %s, want %s", c.prefix, c.after, got, c.want)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestStore_processes(t *testing.T) {
 			c := exec.Command(os.Args[0])
 			c.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
 			if out, err := c.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
+				t.Errorf("another process: got %v, want success: %s", err, out)
 			}
 		})
 	}
@@ -375,6 +375,6 @@ func TestStore_processes(t *testing.T) {
 	defer s.Close()
 	item, err := s.Value(t.Context(), store.Space{Plugin: "p"}, "n")
 	if err != nil || len(item.Value) != 4*rounds {
-		t.Errorf("%d, %v", len(item.Value), err)
+		t.Errorf("got %d increments, %v, want %d", len(item.Value), err, 4*rounds)
 	}
 }
