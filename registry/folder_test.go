@@ -30,7 +30,7 @@ func TestFolder_addsReplacesAndRemoves(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, options(t, dir))
 	if len(r.Snapshot().Tools) != 0 {
-		t.Fatal("not empty")
+		t.Fatalf("got tools %q, want none", toolNames(r.Snapshot()))
 	}
 	path := guest{manifest: tools("one"), answer: says("1")}.write(t, dir, "p.wasm")
 	eventually(t, "added", func() bool { return has(r, "p-one") })
@@ -39,7 +39,7 @@ func TestFolder_addsReplacesAndRemoves(t *testing.T) {
 	guest{manifest: tools("two"), answer: says("2")}.write(t, dir, "p.wasm")
 	eventually(t, "replaced", func() bool { return has(r, "p-two") })
 	if has(r, "p-one") || status(r, "p").Digest == first {
-		t.Error("the old one is still there")
+		t.Errorf("got tools %q, digest %s; want no p-one and another digest", toolNames(r.Snapshot()), first)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func TestFolder_replacementKeepsRunningCalls(t *testing.T) {
 	guest{manifest: tools("say"), answer: says("new")}.write(t, dir, "p.wasm")
 	eventually(t, "replaced", func() bool { return status(r, "p").Digest != before })
 	if got, err := textOf(tool.Call(t.Context(), catalog.Call{})); err != nil || got != "new" {
-		t.Errorf("an entry of the old catalogue: %q %v", got, err)
+		t.Errorf("an entry of the old catalogue: got %q, %v; want \"new\"", got, err)
 	}
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "new" {
-		t.Errorf("the new catalogue: %q %v", got, err)
+		t.Errorf("the new catalogue: got %q, %v; want \"new\"", got, err)
 	}
 	close(client.letGo)
 	if got := <-done; got.err != nil || got.text != "old" {
-		t.Errorf("the call that ran: %q %v", got.text, got.err)
+		t.Errorf("the call that ran: got %q, %v; want \"old\"", got.text, got.err)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestFolder_replacementDropsNoCall(t *testing.T) {
 			for !stop.Load() {
 				tool, ok := r.Snapshot().Tool("p-say")
 				if !ok {
-					t.Error("the tool is away")
+					t.Error("p-say: got no tool during a reload, want it listed")
 					return
 				}
 				if _, err := textOf(tool.Call(context.Background(), catalog.Call{})); err != nil {
@@ -124,7 +124,7 @@ func TestFolder_replacementDropsNoCall(t *testing.T) {
 	stop.Store(true)
 	wg.Wait()
 	if calls.Load() == 0 {
-		t.Error("no calls")
+		t.Error("got no calls during the reloads, want some")
 	}
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "4" {
 		t.Errorf("got %q %v, want \"4\"", got, err)
@@ -191,7 +191,7 @@ func TestFolder_waitsForWriters(t *testing.T) {
 	}
 	f.Close()
 	if seen.Name != "" {
-		t.Errorf("taken while it was written: %+v", seen)
+		t.Errorf("got plugin %+v while its file was written, want none", seen)
 	}
 	eventually(t, "loaded whole", func() bool { return has(r, "p-whole") })
 }
@@ -259,7 +259,7 @@ func TestFolder_reportsAModuleThatDoesNotCompile(t *testing.T) {
 	r := open(t, options(t, dir))
 	tool, ok := r.Snapshot().Tool("p-say")
 	if !ok {
-		t.Fatal("not listed")
+		t.Fatalf("got tools %q, want p-say listed", toolNames(r.Snapshot()))
 	}
 	var end *spruntime.EndError
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.As(err, &end) || end.Kind != spruntime.KindUnavailable || !strings.Contains(end.Message, "nowhere.thing") {
@@ -343,7 +343,7 @@ func TestConfigure_severalKeysOfOneFile(t *testing.T) {
 		eventually(t, want, func() bool { return strings.Join(toolNames(r.Snapshot()), " ") == want })
 		for _, s := range r.Plugins() {
 			if s.Dialect != "go" && s.State != StateLoaded {
-				t.Errorf("%+v", s)
+				t.Errorf("got status %+v, want state %v", s, StateLoaded)
 			}
 		}
 	}
@@ -395,7 +395,7 @@ func TestFolder_keepsTheModuleOfEqualBytes(t *testing.T) {
 	r.inputs.mu.Lock()
 	defer r.inputs.mu.Unlock()
 	if r.inputs.files[path].module != before {
-		t.Error("loaded again")
+		t.Error("got a new module for the same file, want the one from before")
 	}
 }
 
@@ -410,7 +410,7 @@ func TestFiles_areLoadedOnceAndNotWatched(t *testing.T) {
 		t.Errorf("got %q %+v, want number = 1, got[0] = \"say\"", got, r.Plugins())
 	}
 	if r.watcher.folder != nil {
-		t.Error("something is watched")
+		t.Errorf("got watched folder %v, want none", r.watcher.folder)
 	}
 	o.Files = []File{{Path: filepath.Join(dir, "none.wasm")}}
 	if s := status(open(t, o), "none"); s.State != StateFailed || !strings.Contains(s.Error, "no such file") {
@@ -444,11 +444,11 @@ func TestClose_cancelsCallsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	if err := r.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("close: %v", err)
+		t.Errorf("close: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	var end *spruntime.EndError
 	if err := <-done; !errors.As(err, &end) {
-		t.Errorf("the call: %v", err)
+		t.Errorf("the call: got %v, want an EndError", err)
 	}
 }
 
@@ -465,7 +465,7 @@ func TestLoader_compilesAheadOfTheFirstCall(t *testing.T) {
 	m := r.inputs.files[path].module
 	r.inputs.mu.Unlock()
 	if m.Ready() {
-		t.Fatal("compiled before anybody asked")
+		t.Fatal("Ready() before the first call = true, want false")
 	}
 	r.loader.warmAfter = 0
 	r.life.work.Go(r.loader.compileAhead)

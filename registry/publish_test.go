@@ -55,7 +55,7 @@ func TestAddGo_refusesBadManifests(t *testing.T) {
 		"c": `{"resources":[{"uri":"sallyport://x","name":"x"}]}`,
 	} {
 		if err := r.AddGo(name, []byte(manifest), echo); err == nil {
-			t.Errorf("%s %s is taken", name, manifest)
+			t.Errorf("%s with %s: got no error, want one", name, manifest)
 		}
 	}
 }
@@ -74,29 +74,29 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	}
 	hide("do it", "test://a/fixed")
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
-		t.Errorf("a hidden tool answers: %v", err)
+		t.Errorf("call of a hidden tool: got %v, want %v", err, catalog.ErrGone)
 	}
 	if _, err := template.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/7"}`)}); err != nil {
 		t.Error(err)
 	}
 	fixed, ok := r.Snapshot().Resource("test://a/fixed")
 	if !ok {
-		t.Fatal("the template does not match")
+		t.Fatal("test://a/fixed: got no resource, want the template's")
 	}
 	for _, x := range []catalog.Reader{template, fixed} {
 		if _, err := x.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/fixed"}`)}); !errors.Is(err, catalog.ErrGone) {
-			t.Errorf("a hidden resource is read through a template: %v", err)
+			t.Errorf("read of a hidden resource: got %v, want %v", err, catalog.ErrGone)
 		}
 	}
 	if _, ok := r.Snapshot().Tool("p-do_it"); ok {
-		t.Error("a hidden tool is listed")
+		t.Errorf("got tools %q, want p-do_it hidden", toolNames(r.Snapshot()))
 	}
 	hide("nothing")
 	if w := status(r, "p").Warnings; len(w) != 1 || !strings.Contains(w[0], `"nothing"`) {
 		t.Errorf("got %q, want number = 1, w[0] with \"\"nothing\"\"", w)
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{}); err != nil {
-		t.Error("not hidden any more:", err)
+		t.Errorf("call of a tool that is shown again: got %v, want no error", err)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestWatch_reportsUpdatesOfOwnResources(t *testing.T) {
 		}
 		addPlugin()
 		if got := <-told; got.Lists() || !got.Replaced["p"] || len(got.Replaced) != 1 {
-			t.Errorf("%+v", got)
+			t.Errorf("got change %+v, want only p replaced and no lists", got)
 		}
 		if got := r.Snapshot().Owner("a://t/1"); got != "p" {
-			t.Errorf("owner %q", got)
+			t.Errorf("got owner %q, want \"p\"", got)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestDecision5_Visible(t *testing.T) {
 	told := make(chan catalog.Change, 8)
 	defer r.Watch(func(c catalog.Change) { told <- c })()
 	if got := toolNames(r.Snapshot()); !slices.Equal(got, []string{"p-a"}) {
-		t.Fatalf("%q", got)
+		t.Fatalf("got tools %q, want [\"p-a\"]", got)
 	}
 	tool, _ := r.Snapshot().Tool("p-a")
 	for _, c := range []struct {
@@ -179,7 +179,7 @@ func TestDecision5_Visible(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.show, got, c.want)
 		}
 		if got := toolNames(r.Snapshot().For("bob")); !slices.Equal(got, []string{"p-a"}) {
-			t.Errorf("%s: another caller sees %q", c.show, got)
+			t.Errorf("%s: got tools %q for another caller, want [\"p-a\"]", c.show, got)
 		}
 	}
 	show = `{"visible":[]}`
@@ -187,16 +187,16 @@ func TestDecision5_Visible(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{Principal: "alice"}); err == nil {
-		t.Error("alice calls what is hidden from her")
+		t.Error("alice's call of a tool hidden from her: got no error, want one")
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{Principal: "bob"}); err != nil {
-		t.Errorf("bob is refused what is hidden from alice: %v", err)
+		t.Errorf("bob's call of a tool hidden from alice: got %v, want no error", err)
 	}
 	if log.Len() != 0 {
-		t.Errorf("the log says %s", log.String())
+		t.Errorf("got log %s, want none", log.String())
 	}
 	if c := <-told; !c.Tools || c.Prompts || c.Resources {
-		t.Errorf("%+v", c)
+		t.Errorf("got change %+v, want only tools", c)
 	}
 }
 
@@ -226,10 +226,10 @@ func TestWatch_coalescesChanges(t *testing.T) {
 		time.Sleep(time.Second)
 		want := []catalog.Change{{Tools: true, Prompts: true, Updated: map[string]bool{"sallyport://plugins": true}}}
 		if !reflect.DeepEqual(told, want) {
-			t.Errorf("%+v", told)
+			t.Errorf("got changes %+v, want %+v", told, want)
 		}
 		if len(before.Tools) != 0 || r.Snapshot().Generation <= before.Generation {
-			t.Error("a snapshot changed")
+			t.Errorf("got %d tools in the snapshot from before, generation %d after %d; want 0 and a greater one", len(before.Tools), r.Snapshot().Generation, before.Generation)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestBuiltin_listsPlugins(t *testing.T) {
 	r := open(t, options(t, dir))
 	reader, ok := r.Snapshot().Resource("sallyport://plugins")
 	if !ok {
-		t.Fatal("not there")
+		t.Fatal("sallyport://plugins: got no resource, want one")
 	}
 	raw, err := reader.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"sallyport://plugins"}`)})
 	if err != nil {
@@ -260,11 +260,11 @@ func TestConfigure_changesNothingOnError(t *testing.T) {
 	before := r.Snapshot()
 	for _, bad := range []map[string]Config{{"a-b": {}}, {"sallyport": {}}, {"p": {Source: "https://example.com/x.wasm"}}} {
 		if err := r.Configure(bad); err == nil {
-			t.Errorf("%v is taken", bad)
+			t.Errorf("%v: got no error, want one", bad)
 		}
 	}
 	if r.Snapshot() != before {
-		t.Error("the catalogue is another")
+		t.Error("got a new snapshot after refused configurations, want the one from before")
 	}
 }
 
@@ -340,7 +340,7 @@ func TestConfigure_keepsTheGenerationOfMovedLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if before == nil || now() != before {
-		t.Error("the plugin began anew")
+		t.Errorf("got module %p, want the one from before, %p", now(), before)
 	}
 	changed := lines(9)
 	changed["p"] = Config{Grants: changed["p"].Grants.With(changed["p"].Grants.Grants()[0])}
@@ -348,7 +348,7 @@ func TestConfigure_keepsTheGenerationOfMovedLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now() == before {
-		t.Error("a line more changed nothing")
+		t.Errorf("got module %p again after a line more, want a new one", before)
 	}
 }
 

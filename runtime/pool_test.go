@@ -51,7 +51,7 @@ func wantEnd(t *testing.T, err error, kind runtime.Kind, text string) *runtime.E
 		t.Fatalf("got %v\nwant %s: %s", err, kind, text)
 	}
 	if strings.ContainsAny(end.Message, "\n\t") || strings.Contains(end.Message, "stack trace") {
-		t.Errorf("the message shows the guest's stack: %q", end.Message)
+		t.Errorf("got message %q, want it without the guest's stack", end.Message)
 	}
 	return end
 }
@@ -65,7 +65,7 @@ func eventually(t *testing.T, ok func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatal("it never came true")
+	t.Fatal("got no true condition in time, want one")
 }
 
 // guest returns a module whose run is this code, with host functions and a memory of one page.
@@ -141,12 +141,12 @@ func TestPool_Call_tellsEndingsApart(t *testing.T) {
 			p := runtime.NewPool(compile(t, hostF(t, c.f), c.m), run{}, &runtime.PoolOptions{Limits: c.limits})
 			end := wantEnd(t, callErr(p), c.kind, c.text)
 			if c.is != nil && !errors.Is(end, c.is) {
-				t.Errorf("%v is not %v", end.Err, c.is)
+				t.Errorf("got error %v, want %v", end.Err, c.is)
 			}
 			switch c.kind {
 			case runtime.KindTrap, runtime.KindExit, runtime.KindInternal:
 				if end.Stack == "" && name != "recursion" { // the engine reports no stack for this case
-					t.Error("no stack")
+					t.Error("got no stack, want the guest's")
 				}
 			}
 		})
@@ -160,7 +160,7 @@ func TestPool_Call_recordsABoundedStackTrace(t *testing.T) {
 	m.Custom("name", w.Code([]byte{1}, w.Bytes(w.Code([]byte{1}, w.U32(1), w.Name(name)))))
 	end := wantEnd(t, callErr(runtime.NewPool(compile(t, hostF(t, one), m), run{}, nil)), runtime.KindTrap, "unreachable")
 	if n := len(end.Stack); n < 10_000 || n > 17_000 || !utf8.ValidString(end.Stack) || !strings.Contains(end.Stack, "éé") {
-		t.Errorf("%d bytes, %.80q", n, end.Stack)
+		t.Errorf("got a stack of %d bytes, %.80q; want 10000 to 17000 bytes of UTF-8 with \"éé\"", n, end.Stack)
 	}
 }
 
@@ -213,11 +213,11 @@ func TestPool_Call_limitsMemory(t *testing.T) {
 	empty.Export("run", empty.Func(nil, []byte{w.I32}, nil, w.I32Const(2), w.MemoryGrow, w.Drop,
 		w.I32Const(100_000), w.I32Const(8), w.I32Store(0), w.I32Const(100_000), w.I32Load(0), w.MemorySize, w.I32Add))
 	if got, err := runtime.NewPool(compile(t, e, empty), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil); string(got) != "10" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("empty memory: got %s, %v; want 10", got, err)
 	}
 	size := guest(w.LoopVoid, w.I32Const(1), w.MemoryGrow, w.I32Const(1), w.I32Add, w.BrIf(0), w.End, w.MemorySize)
 	if got, err := runtime.NewPool(compile(t, e, size), run{}, &runtime.PoolOptions{Limits: limits}).Call(context.Background(), runtime.Request{}, nil); string(got) != "4" {
-		t.Errorf("%s pages, %v", got, err)
+		t.Errorf("got %s pages, %v; want 4", got, err)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestPool_Call_endsWithItsContext(t *testing.T) {
 	_, err := p.Call(ctx, runtime.Request{}, nil)
 	end := wantEnd(t, err, runtime.KindCancelled, "the call was cancelled")
 	if !errors.Is(end, reason) || !errors.Is(end, context.Canceled) {
-		t.Errorf("cause: %v", end.Err)
+		t.Errorf("got cause %v, want %v and %v", end.Err, reason, context.Canceled)
 	}
 	_, err = p.Call(ctx, runtime.Request{}, nil) // cancelled before it began
 	wantEnd(t, err, runtime.KindCancelled, "the call was cancelled")
@@ -240,7 +240,7 @@ func TestPool_Call_endsWithItsContext(t *testing.T) {
 	_, err = p.Call(late, runtime.Request{}, nil)
 	end = wantEnd(t, err, runtime.KindDeadline, "the deadline was exceeded")
 	if !errors.Is(end, context.DeadlineExceeded) {
-		t.Errorf("cause: %v", end.Err)
+		t.Errorf("got cause %v, want %v", end.Err, context.DeadlineExceeded)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestPool_Call_boundsRunningAndWaitingCalls(t *testing.T) {
 	release()
 	wg.Wait()
 	if most.Load() != 2 {
-		t.Errorf("%d calls ran at once", most.Load())
+		t.Errorf("got %d calls at once, want 2", most.Load())
 	}
 }
 
@@ -328,7 +328,7 @@ func TestPool_closeWaitsForCalls(t *testing.T) {
 	wantEnd(t, callErr(p), runtime.KindUnavailable, "the plugin is not loaded any more")
 	select {
 	case err := <-closed:
-		t.Fatalf("closed under a call: %v", err)
+		t.Fatalf("got the pool closed under a call (%v), want it open", err)
 	default:
 	}
 	release()
@@ -420,7 +420,7 @@ func TestInstance_callsTheGuestAndBoundsMemoryAccess(t *testing.T) {
 			t.Errorf("got %q, %v, %d; want \"hello\", true, 65536", p, ok, mem.Size())
 		}
 		if _, ok := mem.Read(65535, 2); ok || mem.Write(0xffffffff, []byte("x")) || !mem.Write(65536, nil) {
-			t.Error("bounds")
+			t.Errorf("got ok %v for a read over the end, want false and only the write of nothing taken", ok)
 		}
 		if n, err := in.Call(ctx, "two", 40, 2); n != 42 || err != nil {
 			t.Errorf("got %v, %v; want 42, no error", n, err)
@@ -429,7 +429,7 @@ func TestInstance_callsTheGuestAndBoundsMemoryAccess(t *testing.T) {
 			t.Errorf("got %v, %v, %v; want 0, no error, %v", n, err, mem.Size(), 2*65536)
 		}
 		if !in.HasExport("two") || in.HasExport("memory") || in.Limits().Output != runtime.DefaultOutput {
-			t.Errorf("limits: %+v", in.Limits())
+			t.Errorf("got exports two %v, memory %v, limits %+v; want true, false and an output of %d", in.HasExport("two"), in.HasExport("memory"), in.Limits(), runtime.DefaultOutput)
 		}
 		return nil, fmt.Errorf("wrapped: %w", guestErr)
 	})
@@ -465,7 +465,7 @@ func TestHostFunc_getsAnEmptyMemoryFromGuestsWithoutOne(t *testing.T) {
 		_, some := mem.Read(0, 1)
 		_, none := mem.Read(0, 0)
 		if mem.Size() != 0 || some || !none || mem.Write(0, []byte{1}) || !mem.Write(0, nil) {
-			t.Error("a memory out of nothing")
+			t.Errorf("got size %d, reads of 1 and 0 bytes %v and %v; want 0, false and true, and only the empty write", mem.Size(), some, none)
 		}
 		stack[0] = 6
 	})
@@ -507,14 +507,14 @@ func TestPool_Call_usesTheGateOfItsPhase(t *testing.T) {
 	} {
 		p := runtime.NewPool(compiled, run{}, &c.o)
 		if got, err := p.Call(context.Background(), runtime.Request{}, g); string(got) != c.with {
-			t.Errorf("%s: %s, %v", c.name, got, err)
+			t.Errorf("%s: got %s, %v with a gate, want %s", c.name, got, err, c.with)
 		}
 		if got, err := p.Call(context.Background(), runtime.Request{}, nil); string(got) != c.without {
-			t.Errorf("%s: %s, %v", c.name, got, err)
+			t.Errorf("%s: got %s, %v without a gate, want %s", c.name, got, err, c.without)
 		}
 	}
 	if closed != 1 {
-		t.Errorf("the gate to start was closed %d times", closed)
+		t.Errorf("got %d closes of the gate to start, want 1", closed)
 	}
 }
 
@@ -569,7 +569,7 @@ func TestPool_dialectPanicsAtStartEndTheCall(t *testing.T) {
 		p := runtime.NewPool(m, starts{}, &runtime.PoolOptions{State: state})
 		for range 2 {
 			if end := wantEnd(t, callErr(p), runtime.KindInternal, "the host failed"); !strings.Contains(end.Stack, "Start") {
-				t.Errorf("%s: the stack is %q", state, end.Stack)
+				t.Errorf("%s: got stack %q, want one with Start", state, end.Stack)
 			}
 		}
 		if err := p.Close(t.Context()); err != nil {

@@ -28,8 +28,8 @@ func TestParseObject_keepsOrderAndBytes(t *testing.T) {
 	if !slices.EqualFunc(o, want, same) {
 		t.Errorf("got %q, want %q", o, want)
 	}
-	if got := string(o.Append(nil)); got != `{"b":1.00,"a":[ 1 , 2 ],"c":{"x":1e400}}` {
-		t.Errorf("Append = %s", got)
+	if got, want := string(o.Append(nil)), `{"b":1.00,"a":[ 1 , 2 ],"c":{"x":1e400}}`; got != want {
+		t.Errorf("Append = %s, want %s", got, want)
 	}
 }
 
@@ -70,14 +70,14 @@ func TestObject_setsAndDeletesMembers(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := o.Get("c"); string(got) != "3" {
-		t.Errorf("Get(c) = %s", got)
+		t.Errorf("Get(c) = %s, want 3", got)
 	}
-	if o.Get("a") != nil {
-		t.Error("a is still there")
+	if got := o.Get("a"); got != nil {
+		t.Errorf("Get(a) = %s, want nil", got)
 	}
 	var empty jsonraw.Object
 	if got := string(empty.Append(nil)); got != "{}" {
-		t.Errorf("empty object is %s", got)
+		t.Errorf("empty object: got %s, want {}", got)
 	}
 }
 
@@ -121,11 +121,11 @@ func TestGet_doesNotAllocate(t *testing.T) {
 	escaped := []byte(`{"\u0061":{"\n":1}}`)
 	n := testing.AllocsPerRun(100, func() {
 		if jsonraw.Get(raw, "params", "_meta", "progressToken") == nil || jsonraw.Get(escaped, "a", "\n") == nil {
-			t.Fatal("not found")
+			t.Fatal("Get = nil, want both values")
 		}
 	})
 	if n != 0 {
-		t.Errorf("Get allocates %v times", n)
+		t.Errorf("Get: got %v allocations, want 0", n)
 	}
 }
 
@@ -133,14 +133,14 @@ func TestElements_splitsAnArray(t *testing.T) {
 	got, err := jsonraw.Elements([]byte(` [ 1 , "a,]" ,[2 , 3],{} ] `))
 	if want := []string{`1`, `"a,]"`, `[2 , 3]`, `{}`}; err != nil || !slices.EqualFunc(got, want,
 		func(a json.RawMessage, b string) bool { return string(a) == b }) {
-		t.Errorf("got %s, %v", got, err)
+		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
 	if got, err := jsonraw.Elements([]byte(`[]`)); err != nil || len(got) != 0 {
-		t.Errorf("empty array: %s, %v", got, err)
+		t.Errorf("empty array: got %s, %v; want no elements, no error", got, err)
 	}
 	for _, bad := range []string{`{}`, `[1`, `[1,]`, `[1]]`, ``} {
 		if _, err := jsonraw.Elements([]byte(bad)); err == nil {
-			t.Errorf("Elements(%q) is no error", bad)
+			t.Errorf("Elements(%q): got no error, want one", bad)
 		}
 	}
 }
@@ -148,12 +148,12 @@ func TestElements_splitsAnArray(t *testing.T) {
 func TestIsNull_holdsForNullAndNothing(t *testing.T) {
 	for _, s := range []string{``, `null`, ` null `, "\n"} {
 		if !jsonraw.IsNull([]byte(s)) {
-			t.Errorf("IsNull(%q) = false", s)
+			t.Errorf("IsNull(%q) = false, want true", s)
 		}
 	}
 	for _, s := range []string{`0`, `""`, `"null"`, `false`, `{}`} {
 		if jsonraw.IsNull([]byte(s)) {
-			t.Errorf("IsNull(%q) = true", s)
+			t.Errorf("IsNull(%q) = true, want false", s)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestDuplicateKey_returnsThePath(t *testing.T) {
 	}
 	for _, in := range []string{`{}`, `[]`, `1`, `{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}`, wide(`"z":{"k7":0}`), document} {
 		if path, found := jsonraw.DuplicateKey([]byte(in)); found {
-			t.Errorf("DuplicateKey(%.60s) = %q", in, path)
+			t.Errorf("DuplicateKey(%.60s) = %q, want none", in, path)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestAmbiguousKey_findsKeysEqualForEncodingJSON(t *testing.T) {
 	}
 	for _, in := range []string{`{}`, `{"a":{"b":1},"B":{"a":1}}`, "{" + wide + `"k100":{"K1":1}}`, `{"ß":1,"ss":2}`, `{"İ":1,"i":2}`} {
 		if path, found := jsonraw.AmbiguousKey([]byte(in)); found {
-			t.Errorf("AmbiguousKey(%.60s) = %q", in, path)
+			t.Errorf("AmbiguousKey(%.60s) = %q, want none", in, path)
 		}
 	}
 }
@@ -230,12 +230,12 @@ func TestFold_agreesWithEncodingJSON(t *testing.T) {
 		}
 		compared++
 		if v.Elem().Field(0).Int() != 7 {
-			t.Errorf("encoding/json does not take %q for %q", string(r), least)
+			t.Errorf("encoding/json with %q in place of %q: got %d, want 7", string(r), least, v.Elem().Field(0).Int())
 		}
 	}
 	t.Logf("%d characters compared", compared)
 	if compared < 1000 {
-		t.Errorf("%d characters compared", compared)
+		t.Errorf("got %d characters compared, want at least 1000", compared)
 	}
 }
 
@@ -245,14 +245,14 @@ func TestDuplicateKey_readsWideObjectsOnce(t *testing.T) {
 		fmt.Fprintf(&b, `"key%d":0,`, i)
 	}
 	if _, found := jsonraw.DuplicateKey([]byte("{" + b.String() + `"key0":1}`)); !found {
-		t.Error("not found")
+		t.Error("DuplicateKey of 'key0' twice: got none, want it found")
 	}
 }
 
 func TestDuplicateKey_allocatesOnceForAFewKeys(t *testing.T) {
 	raw := []byte(`{"name":"x","arguments":{"a":1,"b":{"c":[1,2,{"d":1}]}}}`)
 	if n := testing.AllocsPerRun(100, func() { jsonraw.DuplicateKey(raw) }); n > 1 {
-		t.Errorf("allocates %v times", n)
+		t.Errorf("got %v allocations, want at most 1", n)
 	}
 }
 
@@ -304,7 +304,7 @@ func FuzzGet(f *testing.F) {
 			}
 		}
 		if got := jsonraw.Get(raw, "\x00no such key"); got != nil && o.Get("\x00no such key") == nil {
-			t.Errorf("found %q in %q", got, raw)
+			t.Errorf("Get of a key that is not in %q = %q, want nil", raw, got)
 		}
 	})
 }

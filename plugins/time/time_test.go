@@ -40,7 +40,7 @@ func TestParse_readsTimes(t *testing.T) {
 	}
 	for _, in := range []string{"soon", "2026-13-01", "25:00", "@99999999999999", "1430"} {
 		if got, _, err := parse(in, time.UTC, noon); err == nil {
-			t.Errorf("%q was read as %v", in, got)
+			t.Errorf("%q: got %v, want an error", in, got)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestParse_notesClockChanges(t *testing.T) {
 	} {
 		got, note, err := parse(in, berlin(t), time.Now())
 		if err != nil || got.Format(time.RFC3339) != want[0] || !strings.Contains(note, want[1]) || note != "" && want[1] == "" {
-			t.Errorf("%s: %s %q %v", in, got.Format(time.RFC3339), note, err)
+			t.Errorf("%s: got %s with note %q, %v; want %q", in, got.Format(time.RFC3339), note, err, want)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestIsSummer_isAheadOfWinter(t *testing.T) {
 		}
 		june, december := time.Date(2026, 6, 20, 12, 0, 0, 0, loc), time.Date(2026, 12, 20, 12, 0, 0, 0, loc)
 		if isSummer(june) != c.june || isSummer(december) != c.north {
-			t.Errorf("%s: June %v, December %v", c.zone, isSummer(june), isSummer(december))
+			t.Errorf("%s: got June %v, December %v; want %v, %v", c.zone, isSummer(june), isSummer(december), c.june, c.north)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestDifference_tellsRepeatedHoursApart(t *testing.T) {
 	var d differenceResult
 	h.Call("difference", `{"from":"2026-11-01T01:30:00-04:00","to":"2026-11-01T01:30:00-05:00","zone":"America/New_York"}`).Into(&d)
 	if d.Seconds != 3600 || d.Calendar != "PT1H" || d.Text != "1 hour" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want 3600 s, PT1H, 1 hour", d)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestZone_findsNamesAndTheConfiguredZone(t *testing.T) {
 	} {
 		loc, err := zone(name)
 		if err != nil || loc.String() != want {
-			t.Errorf("%q: %v %v", name, loc, err)
+			t.Errorf("%q: got %v, %v; want %v", name, loc, err, want)
 		}
 	}
 	for name, want := range map[string]string{
@@ -153,7 +153,7 @@ func TestZone_findsNamesAndTheConfiguredZone(t *testing.T) {
 	}
 	t.Setenv("TIMEZONE", "Asia/Tokyo")
 	if loc, err := zone(""); err != nil || loc.String() != "Asia/Tokyo" {
-		t.Errorf("the configured zone: %v %v", loc, err)
+		t.Errorf("the configured zone: got %v, %v; want Asia/Tokyo", loc, err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestZoneNames_exist(t *testing.T) {
 		}
 	}
 	if n < 400 {
-		t.Errorf("only %d zones", n)
+		t.Errorf("got %d zones, want at least 400", n)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestParsePeriod_readsPeriods(t *testing.T) {
 	}
 	for _, in := range []string{"", "-", "1", "h", "1 fortnight", "1h x", "500ms", "1.5h", "99999999999999999999h", "P1DT2H3"} {
 		if p, err := parsePeriod(in); err == nil {
-			t.Errorf("%q was read as %s", in, p)
+			t.Errorf("%q: got %s, want an error", in, p)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func FuzzParsePeriod(f *testing.F) {
 		}
 		again, err := parsePeriod(p.String())
 		if err != nil || again.String() != p.String() {
-			t.Errorf("%q: %s, then %s, %v", s, p, again, err)
+			t.Errorf("%q: got %s, %v when read again; want %s", s, again, err, p)
 		}
 		_, _, _ = p.addTo(time.Unix(0, 0))
 	})
@@ -245,38 +245,38 @@ func TestTools_returnTimes(t *testing.T) {
 	var n nowResult
 	h.Call("now", `{"zone":"Asia/Kolkata","zones":["UTC","-03:00"]}`).Into(&n)
 	if n.Offset != "+05:30" || n.Zone != "Asia/Kolkata" || len(n.Others) != 2 || n.Others[1].Offset != "-03:00" || n.Unix != n.Others[0].Unix {
-		t.Errorf("now: %+v", n)
+		t.Errorf("now: got %+v, want +05:30 in Asia/Kolkata and two others at one instant, the second at -03:00", n)
 	}
 	if got, err := time.Parse(time.RFC3339, n.Time); err != nil || time.Since(got).Abs() > time.Minute {
-		t.Errorf("now is %s, %v", n.Time, err)
+		t.Errorf("now: got %s, %v; want a time within a minute", n.Time, err)
 	}
 	var c convertResult
 	h.Call("convert", `{"time":"2026-07-01 09:00","from":"America/New_York","to":["Asia/Tokyo","Europe/London"]}`).Into(&c)
 	if c.From.Abbrev != "EDT" || !c.From.DST || c.To[0].Time != "2026-07-01T22:00:00+09:00" || c.To[1].Time != "2026-07-01T14:00:00+01:00" || c.To[0].Week != "2026-W27" {
-		t.Errorf("convert: %+v", c)
+		t.Errorf("convert: got %+v, want EDT to 2026-07-01T22:00:00+09:00 of 2026-W27 and 2026-07-01T14:00:00+01:00", c)
 	}
 	var d differenceResult
 	h.Call("difference", `{"from":"2026-01-01","to":"2026-03-03 12:00"}`).Into(&d)
 	if d.Seconds != 5313600 || d.Days != 61.5 || d.Duration != "P61DT12H" || d.Calendar != "P2M2DT12H" || d.Text != "2 months, 2 days, 12 hours" {
-		t.Errorf("difference: %+v", d)
+		t.Errorf("difference: got %+v, want 5313600 s, 61.5 days, P61DT12H, P2M2DT12H", d)
 	}
 	var a addResult
 	h.Call("add", `{"time":"2026-01-31 10:00","duration":"P1M","zone":"Europe/Paris"}`).Into(&a)
 	if a.Result.Time != "2026-02-28T10:00:00+01:00" || a.Note != "" {
-		t.Errorf("add: %+v", a)
+		t.Errorf("add: got %+v, want 2026-02-28T10:00:00+01:00 without a note", a)
 	}
 	h.Call("add", `{"time":"2026-03-28 02:30","duration":"1 day","zone":"Europe/Paris"}`).Into(&a)
 	if a.Result.Time != "2026-03-29T03:30:00+02:00" || !strings.Contains(a.Note, "skip") {
-		t.Errorf("add over a gap: %+v", a)
+		t.Errorf("add over a gap: got %+v, want 2026-03-29T03:30:00+02:00 with a note of the skip", a)
 	}
 	var z zonesResult
 	h.Call("zones", `{"contains":"new york"}`).Into(&z)
 	if len(z.Zones) != 1 || z.Zones[0].Zone != "America/New_York" || z.More {
-		t.Errorf("zones: %+v", z)
+		t.Errorf("zones: got %+v, want only America/New_York", z)
 	}
 	h.Call("zones", `{"contains":"a"}`).Into(&z)
 	if len(z.Zones) != maxZones || !z.More {
-		t.Errorf("zones: %d %v", len(z.Zones), z.More)
+		t.Errorf("zones: got %d, more %v; want %d, more true", len(z.Zones), z.More, maxZones)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestTools_explainErrors(t *testing.T) {
 		{"add", `{"duration":"999999999999 hours"}`, "longer than 10000 years"},
 	} {
 		if r := h.Call(c[0], c[1]); !r.IsError || !strings.Contains(r.Text(), c[2]) {
-			t.Errorf("%s %s: %s", c[0], c[1], r.Raw)
+			t.Errorf("%s %s: got %s, want an error with %q", c[0], c[1], r.Raw, c[2])
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestTrust_pinsOnFirstUse(t *testing.T) {
 	}
 	wantDigest(t, open(t, o), "a", "") // its bytes are not stored yet
 	if !l.Unsaved("a") {
-		t.Error("a pin counts as written that is not")
+		t.Error("Unsaved(\"a\") before a save = false, want true")
 	}
 	if err := l.Copies.Put([]byte("bytes"), terms(1, "x")); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestTrust_pinsOnFirstUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.Unsaved("a") {
-		t.Error("a pin that is written counts as none")
+		t.Error("Unsaved(\"a\") after a save = true, want false")
 	}
 	again := open(t, o)
 	wantDigest(t, again, "a", digest(1))
@@ -97,8 +97,8 @@ func TestTrust_lockedPinsNothing(t *testing.T) {
 	o.Locked = true
 	l := open(t, o)
 	l.Trust("a", terms(1).Pin("a.wasm"))
-	if _, ok := l.Pin("a"); ok {
-		t.Error("a locked lock trusts what it sees")
+	if p, ok := l.Pin("a"); ok {
+		t.Errorf("got pin %+v in a locked lock, want none", p)
 	}
 	if err := l.Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestReject_isNeverTrusted(t *testing.T) {
 	again.Trust("a", terms(8).Pin("a.wasm"))
 	wantDigest(t, again, "a", digest(8))
 	if p, _ := again.Pin("a"); !p.Refused(digest(7)) {
-		t.Error("the answer is forgotten")
+		t.Errorf("got pin %+v, want one that refuses %s", p, digest(7))
 	}
 }
 
@@ -144,7 +144,7 @@ func TestReject_limitsDigests(t *testing.T) {
 		p = p.rejecting(digest(n))
 	}
 	if len(p.Rejected) != maxRejected || !p.Refused(digest(3*maxRejected-1)) {
-		t.Errorf("%d", len(p.Rejected))
+		t.Errorf("got %d rejected digests, want %d with the last one", len(p.Rejected), maxRejected)
 	}
 }
 
@@ -170,12 +170,12 @@ func TestRefresh_readsApprovals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changed, err := a.Refresh(); !changed || err != nil {
-		t.Fatal(changed, err)
+		t.Fatalf("first refresh: got changed %v, %v; want true, no error", changed, err)
 	}
 	wantDigest(t, a, "p", digest(2))
 	wantDigest(t, a, "q", digest(5)) // seen first here, and not in the file yet
 	if changed, err := a.Refresh(); changed || err != nil {
-		t.Error(changed, err)
+		t.Errorf("second refresh: got changed %v, %v; want false, no error", changed, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changed, err := l.Refresh(); changed || err != nil {
-		t.Errorf("after its own: %v, %v", changed, err)
+		t.Errorf("refresh after its own save: got changed %v, %v; want false, no error", changed, err)
 	}
 	if err := open(t, o).Approve(t.Context(), "a", terms(2, "x").Pin("a.wasm")); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestLock_concurrentUpdatesLoseNoPin(t *testing.T) {
 		wantDigest(t, l, fmt.Sprintf("p%d", i), digest(i+1))
 	}
 	if p, _ := l.Pin("shared"); len(p.Rejected) != n {
-		t.Errorf("%d of %d answers", len(p.Rejected), n)
+		t.Errorf("got %d rejected digests, want %d", len(p.Rejected), n)
 	}
 }
 
@@ -280,14 +280,14 @@ func TestOpen_brokenFileIsAnErrorAndStays(t *testing.T) {
 				t.Errorf("open: %v, want %q and the file", err, c.want)
 			}
 			if _, err := l.Refresh(); err == nil {
-				t.Error("refresh takes it over")
+				t.Error("refresh: got no error, want one")
 			}
 			if err := l.Save(t.Context()); err == nil {
-				t.Error("save writes over it")
+				t.Error("save: got no error, want one")
 			}
 			wantDigest(t, l, "b", digest(2))
 			if after, err := os.ReadFile(file); err != nil || string(after) != c.text {
-				t.Errorf("the file is another now: %v", err)
+				t.Errorf("got file %q, %v; want %q unchanged", after, err, c.text)
 			}
 		})
 	}
@@ -303,20 +303,20 @@ func TestCopies_returnTheirTerms(t *testing.T) {
 	l := open(t, options(t))
 	want := terms(1, "x")
 	if l.Copies.Has(want.Digest) {
-		t.Error("kept before it was")
+		t.Errorf("Has(%s) before a copy is kept = true, want false", want.Digest)
 	}
 	if err := l.Copies.Put([]byte("wasm"), want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := l.Copies.Terms(want.Digest)
 	if err != nil || len(Difference(want, got)) > 0 || !l.Copies.Has(want.Digest) {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got terms %+v, %v; want %+v", got, err, want)
 	}
 	if raw, err := os.ReadFile(l.Copies.Path(want.Digest)); err != nil || string(raw) != "wasm" {
 		t.Errorf("got %q %v, want \"wasm\"", raw, err)
 	}
-	if l.Copies.Path("sha256:../../x") != "" {
-		t.Error("a digest leads out of the folder")
+	if got := l.Copies.Path("sha256:../../x"); got != "" {
+		t.Errorf("got path %q for a digest that leaves the folder, want none", got)
 	}
 }
 
@@ -336,13 +336,13 @@ func TestCopies_expireUnlessUsed(t *testing.T) {
 	age(1)
 	age(2)
 	if !l.Copies.Has(digest(1)) { // and thereby marked as used
-		t.Fatal("gone at once")
+		t.Fatal("Has(digest(1)) before the clean-up = false, want true")
 	}
 	if err := l.Copies.Put([]byte("wasm"), terms(3)); err != nil {
 		t.Fatal(err)
 	}
 	if !l.Copies.Has(digest(1)) || l.Copies.Has(digest(2)) || !l.Copies.Has(digest(3)) {
-		t.Error("the wrong ones are kept", l.Copies.Has(digest(1)), l.Copies.Has(digest(2)), l.Copies.Has(digest(3)))
+		t.Errorf("got copies 1, 2, 3 kept: %v, %v, %v; want true, false, true", l.Copies.Has(digest(1)), l.Copies.Has(digest(2)), l.Copies.Has(digest(3)))
 	}
 }
 
@@ -363,14 +363,14 @@ func FuzzParse(f *testing.F) {
 		}
 		once, err := encode(pins)
 		if err != nil {
-			t.Fatalf("%q is read and cannot be written: %v", raw, err)
+			t.Fatalf("encode of the pins in %q: got %v, want no error", raw, err)
 		}
 		again, err := Parse(once)
 		if err != nil {
-			t.Fatalf("%q is written and cannot be readFile: %v", once, err)
+			t.Fatalf("Parse of the encoded %q: got %v, want no error", once, err)
 		}
 		if twice, err := encode(again); err != nil || string(twice) != string(once) {
-			t.Errorf("%s\n%s\n%v", once, twice, err)
+			t.Errorf("encoded again: got %s, %v\nwant %s", twice, err, once)
 		}
 	})
 }
@@ -390,7 +390,7 @@ func TestOtherCase_isTheSameName(t *testing.T) {
 	for _, l := range []*Lock{one, two, open(t, o)} {
 		wantDigest(t, l, "a", digest(1))
 		if _, known := l.Pin("A"); known || l.Unsaved("A") || l.OtherCase("A") != "a" || l.OtherCase("a") != "" {
-			t.Error("the name is pinned twice")
+			t.Errorf("got pin of \"A\" %v, unsaved %v, other cases %q and %q; want false, false, \"a\" and \"\"", known, l.Unsaved("A"), l.OtherCase("A"), l.OtherCase("a"))
 		}
 		if err := l.Approve(t.Context(), "A", terms(2).Pin("A.wasm")); err == nil || err.Error() != "names that differ only in case are one name, and a is pinned: rename the file of A" {
 			t.Errorf("got %v, want error = \"names that differ only in case are one name, and a is pinned: rename the file of A\"", err)

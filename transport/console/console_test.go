@@ -96,7 +96,7 @@ func newDesk(t *testing.T) *desk {
 	})
 	base, token, _ := strings.Cut(whole, "/#")
 	if d.base, d.token = base, token; len(token) < 26 {
-		t.Fatalf("a token of %d characters", len(token))
+		t.Fatalf("got a token of %d characters, want at least 26", len(token))
 	}
 	d.ask("q1")
 	return d
@@ -150,7 +150,7 @@ func (d *desk) post(body string, headers ...string) (int, string) {
 func (d *desk) waits(n int) {
 	d.t.Helper()
 	if all, err := d.store.Questions(context.Background()); len(all) != n || err != nil {
-		d.t.Errorf("%d questions wait, not %d; %v", len(all), n, err)
+		d.t.Errorf("got %d waiting questions, %v; want %d", len(all), err, n)
 	}
 }
 
@@ -187,19 +187,19 @@ func TestConsole_servesOnlyItsPage(t *testing.T) {
 		} {
 			code, text, h := d.do(request[0], request[1], request[2], append([]string{"Content-Type", "application/json"}, headers...)...)
 			if code != http.StatusForbidden && code != http.StatusUnauthorized {
-				t.Errorf("%s: %s answers %d: %s", name, request[1], code, text)
+				t.Errorf("%s: %s: got %d %s, want 401 or 403", name, request[1], code, text)
 			}
 			if h.Get("Access-Control-Allow-Origin") != "" || strings.Contains(text, d.token) {
-				t.Errorf("%s: %v %s", name, h, text)
+				t.Errorf("%s: got header %v, body %s; want no CORS header and no token", name, h, text)
 			}
 		}
 	}
 	code, _, _ := d.do("OPTIONS", "/answer", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST")
 	if code != http.StatusForbidden {
-		t.Error("a preflight is answered:", code)
+		t.Errorf("preflight: got %d, want 403", code)
 	}
 	if code, _, _ = d.do("GET", "/state?token="+d.token, ""); code != http.StatusUnauthorized {
-		t.Error("a token in the query is taken:", code)
+		t.Errorf("token in the query: got %d, want 401", code)
 	}
 	// A form of a foreign site can send neither JSON nor the token.
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""} {
@@ -209,10 +209,10 @@ func TestConsole_servesOnlyItsPage(t *testing.T) {
 	}
 	d.waits(1)
 	if d.backend.did != nil {
-		t.Errorf("somebody else ordered %q", d.backend.did)
+		t.Errorf("got orders %q, want none", d.backend.did)
 	}
 	if strings.Contains(d.log.String(), d.token) {
-		t.Error("the token is in the log")
+		t.Errorf("got log %s, want it without the token", d.log.String())
 	}
 	// A local file of this user may open the page in a tab. A foreign site can neither frame nor read it.
 	open := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest"}
@@ -230,7 +230,7 @@ func TestConsole_pageLoadsNothingFromElsewhere(t *testing.T) {
 	for _, path := range []string{"/", "/console.js", "/console.css"} {
 		code, text, h := d.do("GET", path, "")
 		if code != http.StatusOK || foreign.MatchString(text) || strings.Contains(text, d.token) {
-			t.Errorf("%s: %d %q", path, code, foreign.FindString(text))
+			t.Errorf("%s: got %d with %q, token in the text: %v; want 200 with nothing foreign and no token", path, code, foreign.FindString(text), strings.Contains(text, d.token))
 		}
 		csp := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
@@ -239,7 +239,7 @@ func TestConsole_pageLoadsNothingFromElsewhere(t *testing.T) {
 			}
 		}
 		if strings.Contains(csp, "unsafe") || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %v", path, h)
+			t.Errorf("%s: got header %v, want no unsafe source, no referrer, no sniffing and no store", path, h)
 		}
 	}
 	if code, _, _ := d.do("GET", "/page/index.html", ""); code != http.StatusNotFound {
@@ -260,13 +260,13 @@ func TestConsole_stateIsJSON(t *testing.T) {
 		t.Fatalf("got %d %s with %v, want 200 with a state in JSON", code, text, h)
 	}
 	if len(s.Questions) != 1 || s.Questions[0].Plugin != evil || s.Questions[0].Why != evil || s.Hosts[0].Plugins[0].Name != evil || s.Calls[0].Tool != evil {
-		t.Errorf("%+v", s)
+		t.Errorf("got state %+v, want %q as question, host and call", s, evil)
 	}
 	if q := s.Questions[0]; q.Open != "any headers and any body" || q.WantOpen != q.Open {
-		t.Errorf("a person is not told what an answer for longer lets pass: %+v", q)
+		t.Errorf("got question %+v, want open \"any headers and any body\" in both", q)
 	}
 	if strings.ContainsAny(text, "<>") {
-		t.Errorf("markup in the JSON: %s", text)
+		t.Errorf("got JSON %s, want no markup", text)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestConsole_storesAnswersOnce(t *testing.T) {
 	d := newDesk(t)
 	for _, body := range []string{`{"id":"q1","answer":"maybe"}`, `{"id":"q1"`, `[]`, "", `{"id":"q1","answer":"` + strings.Repeat("x", 2000) + `"}`} {
 		if code, text := d.post(body); code != http.StatusBadRequest {
-			t.Errorf("%.30q: %d %s", body, code, text)
+			t.Errorf("%.30q: got %d %s, want 400", body, code, text)
 		}
 	}
 	d.ask("q2")
@@ -288,10 +288,10 @@ func TestConsole_storesAnswersOnce(t *testing.T) {
 		{`{"id":"q2","answer":"always"}`, 409}, {`{"id":"q3","answer":"hour","want":true}`, 200}, {`{"id":"none","answer":"deny"}`, 409},
 	} {
 		if code, text := d.post(c.body, "Origin", d.base, "Sec-Fetch-Site", "same-origin"); code != c.want {
-			t.Errorf("%s: %d %s", c.body, code, text)
+			t.Errorf("%s: got %d %s, want %d", c.body, code, text, c.want)
 		}
 		if g, _ := d.store.Grants(t.Context()); i == 0 && (len(g) != 1 || !g[0].Once || g[0].Binding != "b" || g[0].Expires.IsZero()) {
-			t.Errorf("%+v", g)
+			t.Errorf("got grants %+v, want one for once with binding \"b\" and an end", g)
 		}
 	}
 	d.waits(0)
@@ -319,7 +319,7 @@ func TestCheck_refusesAddressesOfOtherMachines(t *testing.T) {
 		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "192.168.0.1:80": false, "example.com:80": false, "127.0.0.1": false, "127.0.0.1:": false,
 	} {
 		if err := console.Check(addr); (err == nil) != good {
-			t.Errorf("%s: %v", addr, err)
+			t.Errorf("%s: got %v, want accepted %v", addr, err, good)
 		}
 	}
 }
@@ -337,16 +337,16 @@ func TestConsole_listensOnce(t *testing.T) {
 	other := console.New(console.Options{Store: store.New(store.Options{Dir: t.TempDir()})})
 	u, _ := url.Parse(one)
 	if _, err := other.Listen(u.Host); err == nil {
-		t.Error("two consoles on one address")
+		t.Errorf("second console on %s: got no error, want one", u.Host)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := other.Close(); err != nil {
-		t.Error("one that never listened:", err)
+		t.Errorf("close of a console that never listened: got %v, want no error", err)
 	}
 	if _, err := http.Get("http://" + u.Host); err == nil {
-		t.Error("it goes on after its end")
+		t.Errorf("GET %s after the close: got no error, want one", u.Host)
 	}
 }
 
@@ -402,7 +402,7 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 		}
 	}
 	if strings.Contains(d.log.String(), "could not serve") {
-		t.Errorf("what the page was told is in the log: %s", d.log.String())
+		t.Errorf("got log %s, want it without \"could not serve\"", d.log.String())
 	}
 	if got, want := strings.Join(d.backend.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
 		t.Errorf("did %s, want %s", got, want)

@@ -53,10 +53,10 @@ func TestUnix_replacesAStaleSocketAndReportsTheUser(t *testing.T) {
 	}
 	defer ln.Close()
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+		t.Errorf("got socket %+v, %v; want mode 0600", info, err)
 	}
 	if _, err := Unix(path); err == nil || err.Error() != path+" is in use by another process" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %q", err, path+" is in use by another process")
 	}
 	uid, ok := Of(accepted(t, NewPlaces(2).Listen(ln))).User()
 	if want := strconv.Itoa(os.Geteuid()); !ok || runtime.GOOS != "windows" && uid != want {
@@ -70,10 +70,10 @@ func TestUnix_keepsAFileInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Unix(path); err == nil || err.Error() != path+" is there and is not a socket" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %q", err, path+" is there and is not a socket")
 	}
 	if data, _ := os.ReadFile(path); string(data) != "precious" {
-		t.Error("the file was touched")
+		t.Errorf("got file %q, want \"precious\"", data)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestUnix_keepsAFileInItsPlace(t *testing.T) {
 func TestNewPlaces_reservesAnEighthForStrangers(t *testing.T) {
 	for n, want := range map[int][2]int{0: {1, 1}, 2: {1, 1}, 10: {5, 5}, 64: {8, 56}, 1024: {128, 896}} {
 		if p := NewPlaces(n); p.strangers != want[0] || p.callers != want[1] {
-			t.Errorf("%d: %d and %d", n, p.strangers, p.callers)
+			t.Errorf("%d: got %d and %d places, want %v", n, p.strangers, p.callers, want)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (c *crowd) known(caller string, all []*Conn) {
 	c.t.Helper()
 	for _, x := range all {
 		if !x.Known(caller) {
-			c.t.Fatalf("there is no room for %s", caller)
+			c.t.Fatalf("Known(%q) = false, want room", caller)
 		}
 		c.now++
 		x.rested = time.Unix(int64(c.now), 0)
@@ -150,13 +150,13 @@ func TestPlaces_replaceTheOldestStrangerOfTheLargestAddress(t *testing.T) {
 	idle := c.come("2001:db8::1", 100)
 	same := c.come("2001:db8::2", 100) // of the same /64
 	if open(callers) != 3 || open(other) != 1 || open(idle) != 0 || open(same) != 3 || open(same[97:]) != 3 {
-		t.Errorf("%d callers, %d of another address, %d and %d idle", open(callers), open(other), open(idle), open(same))
+		t.Errorf("got %d callers, %d of another address, %d and %d idle (%d of the last 3); want 3, 1, 0 and 3 (3)", open(callers), open(other), open(idle), open(same), open(same[97:]))
 	}
 	if len(c.said) == 0 || c.said[0] != "the places of connections that have brought no token are all taken, most by 2001:db8::/64" {
 		t.Errorf("got %q, want the places of strangers and the network with the most", c.said)
 	}
 	if same[99].Close(); c.places.new.Len() != 3 {
-		t.Errorf("%d strangers", c.places.new.Len())
+		t.Errorf("got %d strangers, want 3", c.places.new.Len())
 	}
 }
 
@@ -175,28 +175,28 @@ func TestPlaces_replaceAnIdleConnectionOfTheLargestCaller(t *testing.T) {
 	few = append(few, c.come("192.0.2.1", 1)...)
 	c.known("token:few", few[2:])
 	if many[1].Conn.(*host).closed == false || open(many) != 9 || open(few) != 3 {
-		t.Errorf("%d and %d are left", open(many), open(few))
+		t.Errorf("got %d and %d open, want 9 and 3", open(many), open(few))
 	}
 	more := c.come("192.0.2.1", 1)
 	c.known("token:many", more) // in place of the caller's own
 	if open(many) != 8 || open(few) != 3 {
-		t.Errorf("%d and %d are left", open(many), open(few))
+		t.Errorf("got %d and %d open, want 8 and 3", open(many), open(few))
 	}
 	for _, x := range slices.Concat(many, more, few) {
 		x.Busy(true)
 	}
 	if x := c.come("192.0.2.1", 1)[0]; x.Known("token:few") {
-		t.Error("there is room where nothing rests")
+		t.Error("Known(\"token:few\") with every connection busy = true, want false")
 	} else if x.IsKnown() {
-		t.Error("it is known without a place")
+		t.Error("IsKnown() without a place = true, want false")
 	}
 	if few[0].Known("token:many"); few[0].caller != "token:many" || len(c.places.known) != 12 {
-		t.Errorf("%s, of %d", few[0].caller, len(c.places.known))
+		t.Errorf("got caller %s of %d known, want token:many of 12", few[0].caller, len(c.places.known))
 	}
 	for _, x := range slices.Concat(many, more, few) {
 		x.Close()
 	}
 	if len(c.places.known) != 0 {
-		t.Errorf("%d are left", len(c.places.known))
+		t.Errorf("got %d known connections, want 0", len(c.places.known))
 	}
 }
