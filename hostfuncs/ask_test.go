@@ -75,10 +75,10 @@ func TestAsk_needsGrantOfItsKind(t *testing.T) {
 		_, err := askGate(t, p, nil, nil).Ask(t.Context(), method, json.RawMessage(tt.params), nil)
 		var ask *runtime.AskError
 		if !errors.As(err, &ask) || ask.Kind != runtime.KindDenied || ask.Message != tt.refusal || !strings.Contains(ask.Hint, strings.Trim(tt.hint, "'\"")) {
-			t.Errorf("%s: got %v", method, err)
+			t.Errorf("%s: got %v, want denied: %s (hint %s)", method, err, tt.refusal, tt.hint)
 		}
 		if p.rounds != nil {
-			t.Errorf("%s was asked: got %q", method, p.rounds)
+			t.Errorf("%s without a grant: got questions %q, want none", method, p.rounds)
 		}
 	}
 	_, err := newGate(t, nil, "roots").Ask(t.Context(), "roots/list", nil, nil)
@@ -93,18 +93,18 @@ func TestAsk_urlNeedsGrantOfItsAddress(t *testing.T) {
 	}
 	got, err := ask("https://EXAMPLE.com/in/x")
 	if err != nil || string(got) != `{"action":"accept"}` {
-		t.Errorf("got %s, %v", got, err)
+		t.Errorf("granted URL: got %s, %v, want an accept", got, err)
 	}
 	for _, url := range []string{"https://example.com/", "https://example.com/in/../x", "https://evil.example/in/x", "http://example.com/in/x", "javascript:alert(1)"} {
 		if _, err := ask(url); err == nil {
-			t.Errorf("%s was asked for", url)
+			t.Errorf("%s: got success, want a refusal", url)
 		}
 	}
 	if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); err == nil {
-		t.Error("a form was asked for")
+		t.Error("a form under a URL grant: got success, want a refusal")
 	}
 	if len(p.rounds) != 1 {
-		t.Errorf("asked %q", p.rounds)
+		t.Errorf("got questions %q, want one", p.rounds)
 	}
 }
 
@@ -131,19 +131,19 @@ func TestAsk_formNamesPluginAndAsksForNoSecrets(t *testing.T) {
 		`{"message":"` + strings.Repeat("x", 5000) + `","requestedSchema":` + nameForm + `}`, `{"message":5}`, ``,
 	} {
 		if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(params), nil); err == nil {
-			t.Errorf("asked: %.200s", params)
+			t.Errorf("%.200s: got success, want a refusal", params)
 		}
 	}
 	if p.rounds != nil {
-		t.Errorf("asked %q", p.rounds)
+		t.Errorf("got questions %q, want none", p.rounds)
 	}
 	for _, params := range []string{field("passenger", `{"type":"string","title":"Who pins the poster?","description":"tokenize"}`), field("name", `{"type":"string"}`)} {
 		if _, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(params), nil); err != nil {
-			t.Errorf("%s: got %v", params, err)
+			t.Errorf("%s: got %v, want success", params, err)
 		}
 	}
 	if want := `"message":"Plugin demo asks: Sallyport: your name?"`; !strings.Contains(p.rounds[0], want) {
-		t.Errorf("asked %s", p.rounds[0])
+		t.Errorf("got question %s, want %s", p.rounds[0], want)
 	}
 }
 
@@ -175,14 +175,14 @@ func TestAsk_eachLineNamesPlugin(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 		if strings.Contains(tt.params, "u202") != (g.Receipt().Removed > 0) {
-			t.Errorf("the receipt says %d removed: %s", g.Receipt().Removed, tt.params)
+			t.Errorf("%s: got %d characters removed, want some: %t", tt.params, g.Receipt().Removed, strings.Contains(tt.params, "u202"))
 		}
 	}
 	p := &person{}
 	for _, name := range []string{"pass\u200bword", "", "a\nb"} {
 		params := `{"message":"Hi","requestedSchema":{"type":"object","properties":{"` + name + `":{"type":"string"}}}}`
 		if _, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", json.RawMessage(params), nil); err == nil || p.rounds != nil {
-			t.Errorf("a field %q was asked for", name)
+			t.Errorf("a field %q: got questions %q and error %v, want a refusal", name, p.rounds, err)
 		}
 	}
 }
@@ -251,10 +251,10 @@ func TestGate_sendsQuestionsOfRoundTogether(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if len(p.rounds) != 1 || strings.Count(p.rounds[0], "\n") != 1 {
-		t.Errorf("asked %q", p.rounds)
+		t.Errorf("got rounds %q, want one of two questions", p.rounds)
 	}
 	if e := g.Receipt().Effects; len(e) != 2 || e[0].Family != "elicitation" || e[1].Family != "roots" {
-		t.Errorf("receipt %+v", e)
+		t.Errorf("got effects %+v, want elicitation and roots", e)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestReplay_repeatsNoRequest(t *testing.T) {
 	j := journal.New()
 	_, err := work(t, askGate(t, p, j, nil, lines...), up.URL+"/")
 	if !errors.Is(err, hostfuncs.ErrSuspended) || posts != 1 || len(p.messages) != 1 {
-		t.Fatalf("%v, %d posts, %q", err, posts, p.messages)
+		t.Fatalf("suspended: got %v, %d posts, messages %q, want %v, 1 post, 1 message", err, posts, p.messages, hostfuncs.ErrSuspended)
 	}
 	for range 2 { // repeated requests to the same URL are allowed here
 		later, err := journal.Decode(j.Append(nil))
@@ -317,20 +317,20 @@ func TestReplay_repeatsNoRequest(t *testing.T) {
 		g := askGate(t, p, later, nil, lines...)
 		got, err := work(t, g, up.URL+"/")
 		if err != nil || got != "answer 1 answer 2" || posts != 2 || p.messages != nil {
-			t.Errorf("%q, %v, %d posts, %q", got, err, posts, p.messages)
+			t.Errorf("run again: got %q, %v, %d posts, messages %q, want answer 1 answer 2, 2 posts, no messages", got, err, posts, p.messages)
 		}
 	}
 	later, _ := journal.Decode(j.Append(nil))
 	_, err = work(t, askGate(t, &person{}, later, nil, lines...), up.URL+"/other")
 	const want = "guest: plugin demo does not do the same when it is run again after a question: its call 1, http/fetch, has other contents when it is run again"
 	if err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
+		t.Errorf("another request: got %v, want %s", err, want)
 	}
 	other, _ := journal.Decode(j.Append(nil))
 	h := hostfuncs.NewHost(nil)
 	defer h.Close()
 	if err := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:2", Grants: mustSet(t, lines...)}).Bind(other); err != journal.ErrOther {
-		t.Errorf("under another digest: got %v", err)
+		t.Errorf("under another digest: got %v, want %v", err, journal.ErrOther)
 	}
 }
 
@@ -384,26 +384,26 @@ func TestReplay_requiresUnchangedFiles(t *testing.T) {
 	}
 	j := journal.New()
 	if _, err := read(&person{suspend: true}, j); !errors.Is(err, hostfuncs.ErrSuspended) {
-		t.Fatal(err)
+		t.Fatalf("suspended: got %v, want %v", err, hostfuncs.ErrSuspended)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b.txt")); err == nil {
-		t.Error("a call that waits has written a file")
+		t.Error("a suspended call: got its file on the host, want none")
 	}
 	answer := &person{answers: map[string]string{"roots/list": `{"roots":[]}`}}
 	kept := j.Append(nil)
 	if len(kept) > 300 {
-		t.Errorf("the journal has %d bytes", len(kept))
+		t.Errorf("got a journal of %d bytes, want at most 300", len(kept))
 	}
 	later, _ := journal.Decode(kept)
 	if got, err := read(answer, later); err != nil || got != "one" {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("run again: got %q, %v, want one", got, err)
 	}
 	write("two")
 	later, _ = journal.Decode(kept)
 	_, err := read(answer, later)
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindConflict || !errors.Is(err, journal.ErrChanged) {
-		t.Errorf("a file has changed: got %v", err)
+		t.Errorf("a changed file: got %v, want %v", err, journal.ErrChanged)
 	}
 }
 
@@ -427,7 +427,7 @@ func TestReplay_rejectsInvalidNotificationAgain(t *testing.T) {
 		}
 		var bad error
 		if j, bad = journal.Decode(j.Append(nil)); bad != nil {
-			t.Fatal(bad)
+			t.Fatalf("run %d: got journal error %v, want success", run+1, bad)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestConsent_onceHoldsForOneCallOnFiles(t *testing.T) {
 		}
 	}
 	if _, e := readFile(f.call().Files(), home+"/work/a.txt"); e != wasi.ENOENT {
-		t.Error("used by two calls:", e)
+		t.Errorf("used by two calls: got %v, want %v", e, wasi.ENOENT)
 	}
 	f.allow(f.waiting().ID, store.Answer{Want: true})
 	if text, e := readFile(f.call().Files(), home+"/work/sub/b.md"); text != "B" || e != 0 {
@@ -46,7 +46,7 @@ func TestConsent_listingIsAboutNames(t *testing.T) {
 	home := world(t)
 	f := newOffice(t, false, hostfuncs.Options{Home: home}, []string{"fs: read ~/work/**"})
 	if _, e := listDir(f.call().Files(), home+"/work"); e == 0 {
-		t.Error("listed")
+		t.Error("list without consent: got success, want a refusal")
 	}
 	if q := f.waiting(); q.Line != "fs: read ~/work/*" || q.Effect != "list ~/work" {
 		t.Errorf("got question %+v, want that of the list of ~/work", q)
@@ -111,7 +111,7 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 			path := home + "/work/new/deep/a.txt"
 			g, err := f.save(path)
 			if err == nil {
-				t.Fatal("written")
+				t.Fatal("write without consent: got success, want an error")
 			}
 			q := f.waiting()
 			if q.Line != "fs: write ~/work/new/deep/a.txt" || q.Effect != "write ~/work/new/deep/a.txt" {
@@ -121,12 +121,12 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 				t.Errorf("got denials %+v, want one with %s", d, allows(q))
 			}
 			if _, err := os.Stat(home + "/work/new"); err == nil {
-				t.Error("a folder that nobody allowed is there")
+				t.Error("before the answer: got a folder on the host, want none")
 			}
 			f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 			g = f.call()
 			if e := g.Files().Mkdir(home + "/work/other"); e != 0 || g.Conclude(nil) == nil {
-				t.Error("the answer is for another folder too", e)
+				t.Errorf("another folder: got errno %v, want a call that does not conclude", e)
 			}
 			f.revokeAll()
 			_, _ = f.save(path)
@@ -138,7 +138,7 @@ func TestConsent_newFileIsOneQuestion(t *testing.T) {
 				t.Errorf("got %q, %v, want new", text, err)
 			}
 			if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
-				t.Errorf("answers that were used are left: got %+v %v", left, err)
+				t.Errorf("after their use: got answers %+v, %v, want none", left, err)
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func (f *office) soon(answer func(q store.Question) error) {
 	f.t.Helper()
 	q := <-f.asked
 	if w := f.waiting(); w.ID != q.ID {
-		f.t.Errorf("%s was asked, and %s waits", q.ID, w.ID)
+		f.t.Errorf("got question %s, want %s to wait", w.ID, q.ID)
 	}
 	if err := answer(q); err != nil {
 		f.t.Error(err)
@@ -176,11 +176,11 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 		}()
 		f.soon(once)
 		if got := <-done; got != text {
-			t.Errorf("%s: got %q, %+v", path, got, g.Denials())
+			t.Errorf("%s: got %q, denials %+v, want %q", path, got, g.Denials(), text)
 		}
 	}
 	if _, e := tr.Stat(home+"/work/sub", true); e != 0 {
-		t.Error("what leads to a file that it has is not there:", e)
+		t.Errorf("the folder above a granted file: got %v, want success", e)
 	}
 	if d := g.Denials(); len(d) != 0 {
 		t.Errorf("got denials %+v, want none", d)
@@ -205,13 +205,13 @@ func TestConsent_waitingCallReadsAndWritesAnsweredFile(t *testing.T) {
 	}()
 	f.soon(func(q store.Question) error { return f.answers.Deny(t.Context(), q.ID, time.Now().Add(time.Hour)) })
 	if err := <-saved; err == nil {
-		t.Error("written")
+		t.Error("a refused write: got success, want an error")
 	}
 	if _, err := os.Stat(home + "/work/no"); err == nil {
-		t.Error("a folder for what was refused")
+		t.Error("a refused write: got its folder on the host, want none")
 	}
 	if left, err := f.answers.Grants(t.Context()); len(left) != 0 || err != nil {
-		t.Errorf("%+v %v", left, err)
+		t.Errorf("a refused write: got answers %+v, %v, want none", left, err)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestConsent_waitsForPathBelowWorkspace(t *testing.T) {
 		}()
 		f.soon(func(q store.Question) error {
 			if q.Line != line {
-				t.Errorf("%s asks for %s", path, q.Line)
+				t.Errorf("%s: got question %s, want %s", path, q.Line, line)
 			}
 			_, err := f.answers.Allow(t.Context(), q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 			return err
@@ -292,7 +292,7 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 	err := g.Conclude(nil)
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindDenied || f.waiting().Line != "fs: write ~/work/sub" {
-		t.Errorf("got %v, %+v", err, f.waiting())
+		t.Errorf("got %v and question %+v, want denied and fs: write ~/work/sub", err, f.waiting())
 	}
 	f.revokeAll()
 
@@ -305,14 +305,14 @@ func TestConsent_deniesDeferredLookupsAfterCall(t *testing.T) {
 		t.Errorf("got errno %v, want success", e)
 	}
 	if err := g.Conclude(nil); err != nil {
-		t.Error("a folder that was removed again:", err)
+		t.Errorf("a folder that was removed again: got %v, want success", err)
 	}
 	f.silent()
 
 	f.plugin.Wants = f.plugin.Wants[:1] // writing was not declared
 	g = f.call()
 	if e := g.Files().Mkdir(home + "/work/new"); e == 0 {
-		t.Error("made")
+		t.Error("an undeclared write: got success, want a refusal")
 	}
 	f.silent()
 }
@@ -329,10 +329,10 @@ func TestConsent_limitsDeferredLookups(t *testing.T) {
 		tr.Mkdir(fmt.Sprintf("%s/work/%d", home, i))
 	}
 	if err := g.Conclude(nil); err == nil {
-		t.Error("folders that nobody granted are a success")
+		t.Error("folders that no grant covers: got success, want an error")
 	}
 	f.waiting()
 	if d := g.Denials(); len(d) != 64 {
-		t.Errorf("%d refusals", len(d))
+		t.Errorf("got %d denials, want 64", len(d))
 	}
 }

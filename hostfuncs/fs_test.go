@@ -78,7 +78,7 @@ func TestFS_holdsWritesBackUntilLand(t *testing.T) {
 		t.Errorf("a written file, read by its call: got %q, errno %v, want N", text, e)
 	}
 	if _, err := os.Stat(home + "/work/sub/new"); err == nil {
-		t.Errorf("a written file before its call has landed: got it on the host, want none")
+		t.Error("a written file before its call has landed: got it on the host, want none")
 	}
 	if err := g.Land(t.Context()); err != nil {
 		t.Error(err)
@@ -229,16 +229,16 @@ func TestFS_sparedUnlessSpelledOut(t *testing.T) {
 		t.Fatalf("got errno %v, want success", e)
 	}
 	if e := tr.Rename(home+"/evil", home+"/other/.git"); e == 0 {
-		t.Errorf("a folder renamed to .git: got success, want a refusal")
+		t.Error("a folder renamed to .git: got success, want a refusal")
 	}
 	if e := tr.Rename(home+"/work/.git", home+"/work/git"); e == 0 {
-		t.Errorf("a repository's .git renamed: got success, want a refusal")
+		t.Error("a repository's .git renamed: got success, want a refusal")
 	}
 	if _, e := readFile(tr, home+"/.ssh/id"); e != wasi.ENOENT {
 		t.Errorf("a key: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
-		t.Errorf("the folder of keys renamed: got success, want a refusal")
+		t.Error("the folder of keys renamed: got success, want a refusal")
 	}
 }
 
@@ -261,11 +261,11 @@ func TestFS_noGrantReachesProtectedPaths(t *testing.T) {
 		}
 	}
 	if e := tr.Rename(home+"/state", home+"/moved"); e == 0 {
-		t.Errorf("the folder above the state renamed: got success, want a refusal")
+		t.Error("the folder above the state renamed: got success, want a refusal")
 	}
 	_ = tr.Mkdir(home + "/later")
 	if e := tr.Mkdir(later); e == 0 {
-		t.Errorf("a protected path made where none was: got success, want a refusal")
+		t.Error("a protected path made where none was: got success, want a refusal")
 	}
 	if text, _ := os.ReadFile(own + "/sallyport.yaml"); string(text) != "Y" {
 		t.Errorf("the configuration: got %q, want Y unchanged", text)
@@ -294,10 +294,10 @@ func TestFS_protectsNewFileWithPrefix(t *testing.T) {
 		t.Errorf("read a backup: got errno %v, want %v", e, wasi.ENOENT)
 	}
 	if e := writeFile(tr, home+"/work/client.json.bak-2", "x"); e == 0 {
-		t.Errorf("a write of a new backup: got success, want a refusal")
+		t.Error("a write of a new backup: got success, want a refusal")
 	}
 	if e := tr.Rename(home+"/work", home+"/moved"); e == 0 {
-		t.Errorf("the backup's folder renamed: got success, want a refusal")
+		t.Error("the backup's folder renamed: got success, want a refusal")
 	}
 	if e := writeFile(tr, home+"/work/client.json", "x"); e != 0 {
 		t.Errorf("a file that only begins the same: got errno %v, want success", e)
@@ -371,7 +371,7 @@ func TestFS_protectsKeysUnderBothNamesOfHome(t *testing.T) {
 		}
 	}
 	if e := tr.Rename(home+"/.ssh", home+"/other/ssh"); e == 0 {
-		t.Errorf("the folder of keys renamed: got success, want a refusal")
+		t.Error("the folder of keys renamed: got success, want a refusal")
 	}
 }
 
@@ -409,7 +409,7 @@ func TestFS_workingDirectoryExistsWithoutWorkspace(t *testing.T) {
 		}
 	}
 	if len(g.Denials()) == 0 {
-		t.Errorf("refused changes of /workspace: got no denials, want at least one")
+		t.Error("refused changes of /workspace: got no denials, want at least one")
 	}
 }
 

@@ -172,22 +172,22 @@ func TestFS_grantAppliesToResolvedPath(t *testing.T) {
 		before := snapshot(t, home)
 		g := p.NewGate(call)
 		if done := everything(g.Files(), path, home+"/work/beside"); len(done) > 0 {
-			t.Errorf("%q with %s: %s of %s", tt.lines, tt.args, done, tt.path)
+			t.Errorf("%q with %s: got %s of %s, want all refused", tt.lines, tt.args, done, tt.path)
 		}
 		if err := g.Land(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if after := snapshot(t, home); !slices.Equal(except(before), except(after)) {
-			t.Errorf("%q with %s: the host has changed:\n%s", tt.lines, tt.args, after)
+			t.Errorf("%q with %s: got a changed host, want it unchanged:\n%s", tt.lines, tt.args, after)
 		}
 		named := slices.ContainsFunc(g.Receipt().Denials, func(d receipt.Denial) bool { return strings.HasSuffix(d.Effect, " ~"+tt.leads) })
 		if !named {
-			t.Errorf("%q with %s: the receipt does not name the place: %+v", tt.lines, tt.args, g.Receipt().Denials)
+			t.Errorf("%q with %s: got denials %+v, want one of %s", tt.lines, tt.args, g.Receipt().Denials, tt.leads)
 		}
 		g.Close()
 		x, err := p.Explain(call, "write "+path)
 		if err != nil || x.Allowed || x.Leads != "write ~"+tt.leads && tt.leads != tt.path {
-			t.Errorf("%q with %s: explained %+v, %v", tt.lines, tt.args, x, err)
+			t.Errorf("%q with %s: got explanation %+v, %v, want a refusal of write ~%s", tt.lines, tt.args, x, err, tt.leads)
 		}
 		h.Close()
 	}
@@ -213,12 +213,12 @@ func TestFS_guestLinkWidensNothing(t *testing.T) {
 		first := in("a")
 		tr := first.Files()
 		if e := tr.Mkdir("/workspace/a"); e != 0 {
-			t.Fatalf("the folder that the line names: got %v", e)
+			t.Fatalf("the folder that the line names: got %v, want success", e)
 		}
 		for target, want := range map[string]wasi.Errno{"..": wasi.EPERM, "../": wasi.EPERM, "../sub": wasi.EPERM, "../.": wasi.EPERM, "../a": 0, "x": 0} {
 			e := tr.Symlink(target, "/workspace/a/l")
 			if e != want {
-				t.Errorf("%s: a link to %s: %v", mode, target, e)
+				t.Errorf("%s: a link to %s: got %v, want %v", mode, target, e, want)
 			}
 			if e == 0 {
 				tr.Unlink("/workspace/a/l")
@@ -237,10 +237,10 @@ func TestFS_guestLinkWidensNothing(t *testing.T) {
 		}
 		second := in("a/l")
 		if done := everything(second.Files(), "/workspace/a/l/a.txt", "/workspace/a/l/b"); len(done) > 0 {
-			t.Errorf("%s: through the link: %s", mode, done)
+			t.Errorf("%s: through the link: got %s, want all refused", mode, done)
 		}
 		if done := everything(second.Files(), "/workspace/a/l", "/workspace/a/l/b"); !slices.Equal(done, []string{"list", "stat"}) {
-			t.Errorf("%s: of the folder, which leads to what is granted: %s", mode, done)
+			t.Errorf("%s: of the folder, which leads to granted files: got %s, want list and stat", mode, done)
 		}
 		second.Close()
 		h.Close()
@@ -276,16 +276,16 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	home := linked(t)
 	g, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/out/**", "fs: write ~/other/**")
 	if e := writeFile(tr, home+"/work/out/n", "N"); e != 0 {
-		t.Errorf("through a link to what is granted: got %v", e)
+		t.Errorf("through a link to a granted folder: got %v, want success", e)
 	}
 	if err := g.Land(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(home + "/other/n"); string(text) != "N" {
-		t.Error(err)
+		t.Errorf("the file behind the link: got %q, %v, want N", text, err)
 	}
 	if effects := g.Receipt().Effects; !slices.ContainsFunc(effects, func(e receipt.Effect) bool { return strings.HasSuffix(e.Target, "write ~/other/n") }) {
-		t.Errorf("the receipt does not name the file: got %+v", effects)
+		t.Errorf("got effects %+v, want write ~/other/n", effects)
 	}
 	h := hostfuncs.NewHost(&hostfuncs.Options{Home: home})
 	t.Cleanup(h.Close)
@@ -293,7 +293,7 @@ func TestFS_operatorLinksAreFollowedAndHidden(t *testing.T) {
 	at := p.NewGate(hostfuncs.Call{ID: "c"})
 	defer at.Close()
 	if text, e := readFile(at.Files(), "/workspace/c.txt"); text != "C" {
-		t.Errorf("the workspace: got %v", e)
+		t.Errorf("the workspace: got %q, %v, want C", text, e)
 	}
 }
 
@@ -328,10 +328,10 @@ func TestFS_limitsApplyToResolvedPath(t *testing.T) {
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: set, Workspace: tt.workspace})
 		g := p.NewGate(hostfuncs.Call{ID: "c", Principal: "stdio:0"})
 		if e := writeFile(g.Files(), tt.path, "x"); (e == 0) != tt.want {
-			t.Errorf("%q under %q: write %s: %v", tt.lines, tt.ceiling, tt.path, e)
+			t.Errorf("%q under %q: write %s: got %v, want success: %t", tt.lines, tt.ceiling, tt.path, e, tt.want)
 		}
 		if x, err := p.Explain(hostfuncs.Call{}, "write "+tt.path); err != nil || x.Allowed != tt.want {
-			t.Errorf("%q under %q: explained %+v, %v", tt.lines, tt.ceiling, x, err)
+			t.Errorf("%q under %q: got explanation %+v, %v, want allowed %t", tt.lines, tt.ceiling, x, err, tt.want)
 		}
 		g.Close()
 		h.Close()
@@ -349,28 +349,28 @@ func TestFS_deniesLinksThatRenameStartFiles(t *testing.T) {
 		tr, work := g.Files(), filepath.Join(home, "work")
 		for _, dir := range []string{"cfg", "prepared", "prepared/deep"} {
 			if e := tr.Mkdir(filepath.Join(work, dir)); e != 0 {
-				t.Fatalf("%s: got %v", dir, e)
+				t.Fatalf("%s: got %v, want success", dir, e)
 			}
 		}
 		for _, name := range []string{".cargo", ".CARGO", ".github", "node_modules", "cfg/.github", "venv", ".git/objects", ".git/refs"} {
 			if e := tr.Symlink("cfg", filepath.Join(work, name)); e == 0 {
-				t.Errorf("%s: a link %s is made", mode, name)
+				t.Errorf("%s: a link %s: got success, want a refusal", mode, name)
 			}
 		}
 		for from, to := range map[string]string{"one": ".cargo", "prepared/workflows": ".github/workflows"} {
 			if e := tr.Symlink("cfg", filepath.Join(work, from)); e != 0 {
-				t.Errorf("%s: a link %s: %v", mode, from, e)
+				t.Errorf("%s: a link %s: got %v, want success", mode, from, e)
 			}
 			from, to, _ := strings.Cut(from+" "+to, " ")
 			if e := tr.Rename(filepath.Join(work, path.Dir(from)), filepath.Join(work, path.Dir(to))); strings.Contains(from, "/") && e == 0 {
-				t.Errorf("%s: the folder of %s becomes that of %s", mode, from, to)
+				t.Errorf("%s: the folder of %s renamed to that of %s: got success, want a refusal", mode, from, to)
 			}
 			if e := tr.Rename(filepath.Join(work, from), filepath.Join(work, to)); e == 0 {
-				t.Errorf("%s: a link %s becomes %s", mode, from, to)
+				t.Errorf("%s: a link %s renamed to %s: got success, want a refusal", mode, from, to)
 			}
 		}
 		if e := tr.Symlink("cfg", filepath.Join(work, "plain")); e != 0 {
-			t.Errorf("%s: an honest link: %v", mode, e)
+			t.Errorf("%s: an honest link: got %v, want success", mode, e)
 		}
 		g.Close()
 		h.Close()

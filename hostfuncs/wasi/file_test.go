@@ -422,7 +422,7 @@ func TestRandom_fillsMemory(t *testing.T) {
 	d := newCaller(t, wasi.Options{})
 	d.must("random_get", buf, 32)
 	if string(d.mem[buf:buf+32]) == strings.Repeat("\x00", 32) {
-		t.Errorf("default random: got 32 zero bytes, want random ones")
+		t.Error("default random: got 32 zero bytes, want random ones")
 	}
 }
 

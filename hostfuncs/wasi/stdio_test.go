@@ -28,7 +28,7 @@ func TestStdin_readsPipesAndReaders(t *testing.T) {
 			for {
 				s, e := c.read(0, 3)
 				if e != wasi.ESUCCESS {
-					t.Fatal(e)
+					t.Fatalf("read: got %v, want success", e)
 				}
 				if s == "" {
 					break
@@ -36,10 +36,10 @@ func TestStdin_readsPipesAndReaders(t *testing.T) {
 				got += s
 			}
 			if got != "hello" {
-				t.Errorf("read %q", got)
+				t.Errorf("got input %q, want hello", got)
 			}
 			if s, e := c.read(0, 3); s != "" || e != wasi.ESUCCESS {
-				t.Errorf("after the end: %q, %v", s, e)
+				t.Errorf("read after the end: got %q, %v, want no bytes and success", s, e)
 			}
 		})
 	}
@@ -59,14 +59,14 @@ func filledPipe(s string) *wasi.Pipe {
 func TestStdin_empty(t *testing.T) {
 	c := newCaller(t, wasi.Options{})
 	if s, e := c.read(0, 9); s != "" || e != wasi.ESUCCESS {
-		t.Errorf("%q, %v", s, e)
+		t.Errorf("read of no input: got %q, %v, want no bytes and success", s, e)
 	}
 }
 
 func TestStdin_error(t *testing.T) {
 	c := newCaller(t, wasi.Options{Stdin: struct{ io.Reader }{failing{}}})
 	if _, e := c.read(0, 9); e != wasi.EIO {
-		t.Error(e)
+		t.Errorf("read of a failing input: got %v, want %v", e, wasi.EIO)
 	}
 }
 
@@ -79,26 +79,26 @@ func TestStdout_writesBothStreams(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	c := newCaller(t, wasi.Options{Stdout: &stdout, Stderr: &stderr})
 	if e := c.write(1, "one"); e != wasi.ESUCCESS || c.u32(out) != 3 {
-		t.Error(e)
+		t.Errorf("write to stdout: got %v and %d bytes, want success and 3", e, c.u32(out))
 	}
 	if e := c.write(2, "two"); e != wasi.ESUCCESS {
-		t.Error(e)
+		t.Errorf("write to stderr: got %v, want success", e)
 	}
 	if stdout.String() != "one" || stderr.String() != "two" {
-		t.Errorf("%q, %q", &stdout, &stderr)
+		t.Errorf("got stdout %q and stderr %q, want one and two", &stdout, &stderr)
 	}
 	if e := c.write(0, "no"); e != wasi.EBADF {
-		t.Errorf("write to stdin: %v", e)
+		t.Errorf("write to stdin: got %v, want %v", e, wasi.EBADF)
 	}
 	if _, e := c.read(1, 4); e != wasi.EBADF {
-		t.Errorf("read from stdout: %v", e)
+		t.Errorf("read from stdout: got %v, want %v", e, wasi.EBADF)
 	}
 	c.must("fd_renumber", 2, 1)
 	if e := c.write(1, "moved"); e != wasi.ESUCCESS || stderr.String() != "twomoved" {
-		t.Errorf("after renumber: %v, %q", e, &stderr)
+		t.Errorf("write after renumber: got %v and stderr %q, want success and twomoved", e, &stderr)
 	}
 	if e := c.write(2, "x"); e != wasi.EBADF {
-		t.Error(e)
+		t.Errorf("write to the renumbered descriptor: got %v, want %v", e, wasi.EBADF)
 	}
 	c.want(wasi.EBADF, "fd_renumber", 1, 9)
 	c.want(wasi.ESPIPE, "fd_seek", 1, 0, 0, out)
@@ -110,7 +110,7 @@ func TestStdout_writesBothStreams(t *testing.T) {
 func TestStdout_closed(t *testing.T) {
 	c := newCaller(t, wasi.Options{Stdout: failing{}})
 	if e := c.write(1, "x"); e != wasi.EPIPE {
-		t.Error(e)
+		t.Errorf("write to a closed stdout: got %v, want %v", e, wasi.EPIPE)
 	}
 }
 
@@ -119,35 +119,35 @@ func TestNonblock_returnsEAGAIN(t *testing.T) {
 	c := newCaller(t, wasi.Options{Stdin: in, Stdout: stdout, Nonblock: true})
 	c.must("fd_fdstat_get", 0, out)
 	if flags := c.u16(out + 2); flags != 4 {
-		t.Errorf("flags %d", flags)
+		t.Errorf("nonblocking pipe: got flags %d, want 4", flags)
 	}
 	if _, e := c.read(0, 4); e != wasi.EAGAIN {
-		t.Errorf("read from an empty pipe: %v", e)
+		t.Errorf("read from an empty pipe: got %v, want %v", e, wasi.EAGAIN)
 	}
 	_, _ = io.WriteString(in, "ab")
 	if s, e := c.read(0, 4); s != "ab" || e != wasi.ESUCCESS {
-		t.Errorf("%q, %v", s, e)
+		t.Errorf("read from a pipe: got %q, %v, want ab and success", s, e)
 	}
 	if e := c.write(1, strings.Repeat("x", 600)); e != wasi.ESUCCESS || c.u32(out) != 512 {
-		t.Errorf("write to a small pipe: %v, %d", e, c.u32(out))
+		t.Errorf("write to a small pipe: got %v and %d bytes, want success and 512", e, c.u32(out))
 	}
 	if e := c.write(1, "y"); e != wasi.EAGAIN {
-		t.Errorf("write to a full pipe: %v", e)
+		t.Errorf("write to a full pipe: got %v, want %v", e, wasi.EAGAIN)
 	}
 	stdout.CloseRead()
 	if e := c.write(1, "y"); e != wasi.EPIPE {
-		t.Errorf("write to nobody: %v", e)
+		t.Errorf("write to a pipe without a reader: got %v, want %v", e, wasi.EPIPE)
 	}
 	_ = in.Close()
 	if s, e := c.read(0, 4); s != "" || e != wasi.ESUCCESS {
-		t.Errorf("at the end: %q, %v", s, e)
+		t.Errorf("read at the end: got %q, %v, want no bytes and success", s, e)
 	}
 	c.want(wasi.EINVAL, "fd_fdstat_set_flags", 0, 32)
 	c.want(wasi.EBADF, "fd_fdstat_set_flags", 77, 0)
 	c.must("fd_fdstat_set_flags", 0, 0)
 	c.must("fd_fdstat_get", 0, out)
 	if flags := c.u16(out + 2); flags != 0 {
-		t.Errorf("flags %d", flags)
+		t.Errorf("blocking pipe: got flags %d, want 0", flags)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestBlocking_obeysContext(t *testing.T) {
 					e = c.call("poll_oneoff", str, buf, 1, out)
 				}
 				if e != wasi.ECANCELED || time.Since(start) != time.Minute {
-					t.Errorf("%v after %v", e, time.Since(start))
+					t.Errorf("got %v after %v, want %v after %v", e, time.Since(start), wasi.ECANCELED, time.Minute)
 				}
 			})
 		})
@@ -185,7 +185,7 @@ func TestState_Close_endsThePump(t *testing.T) {
 	state := wasi.NewState(wasi.Options{Stdin: r})
 	state.Close()
 	if _, err := w.Write([]byte("x")); err == nil {
-		t.Error("the reader is still open")
+		t.Error("write to the input of a closed state: got success, want an error")
 	}
 	state.Close()
 }
@@ -247,7 +247,7 @@ func TestPoll_clocks(t *testing.T) {
 			start := time.Now()
 			events := c.poll(1)
 			if !slices.Equal(events, []event{{user: 100}}) {
-				t.Errorf("events %v", events)
+				t.Errorf("got events %v, want only that of the clock", events)
 			}
 			if took := time.Since(start); took != test.want {
 				t.Errorf("clock %d, %v, flags %d: took %v, want %v", test.clock, test.timeout, test.flags, took, test.want)
@@ -267,7 +267,7 @@ func TestPoll_mixed(t *testing.T) {
 		c.subscribe(1, 1, 0, 0, 0)
 		c.subscribe(2, 2, 1, 0, 0)
 		if got := c.poll(3); !slices.Equal(got, []event{{user: 100}}) {
-			t.Errorf("nothing ready: %v", got)
+			t.Errorf("nothing ready: got events %v, want only that of the clock", got)
 		}
 		go func() {
 			time.Sleep(time.Second)
@@ -275,7 +275,7 @@ func TestPoll_mixed(t *testing.T) {
 		}()
 		start := time.Now()
 		if got := c.poll(3); !slices.Equal(got, []event{{user: 101, kind: 1, size: 3}}) || time.Since(start) != time.Second {
-			t.Errorf("input: %v after %v", got, time.Since(start))
+			t.Errorf("input: got events %v after %v, want 3 readable bytes after %v", got, time.Since(start), time.Second)
 		}
 		_, _ = c.read(0, 3)
 		go func() {
@@ -284,7 +284,7 @@ func TestPoll_mixed(t *testing.T) {
 		}()
 		synctest.Wait()
 		if got := c.poll(3); !slices.Equal(got, []event{{user: 101, kind: 1, flags: 1}, {user: 102, kind: 2, size: 100}}) {
-			t.Errorf("room and end: %v", got)
+			t.Errorf("room and end: got events %v, want the end of input and room for 100 bytes", got)
 		}
 		c.subscribe(0, 1, uint32(file), 0, 0)
 		c.subscribe(1, 1, 99, 0, 0)
@@ -294,7 +294,7 @@ func TestPoll_mixed(t *testing.T) {
 			{user: 101, kind: 1, errno: wasi.EBADF},
 			{user: 102, errno: wasi.EINVAL},
 		}) {
-			t.Errorf("file, bad descriptor, bad clock: %v", got)
+			t.Errorf("file, bad descriptor, bad clock: got events %v, want success, %v, %v", got, wasi.EBADF, wasi.EINVAL)
 		}
 		c.subscribe(0, 7, 0, 0, 0)
 		c.want(wasi.EINVAL, "poll_oneoff", str, buf, 1, out)
@@ -307,6 +307,6 @@ func TestPoll_plainStreams(t *testing.T) {
 	c.subscribe(1, 2, 1, 0, 0)
 	c.subscribe(2, 0, 1, time.Hour, 0)
 	if got := c.poll(3); !slices.Equal(got, []event{{user: 100, kind: 1}, {user: 101, kind: 2}}) {
-		t.Errorf("%v", got)
+		t.Errorf("got events %v, want both streams ready", got)
 	}
 }

@@ -51,10 +51,10 @@ func TestForm_readsFieldsOfSchema(t *testing.T) {
 		{Name: "with", Type: "array", Choices: []elicit.Choice{{Value: "milk"}, {Value: "ice"}}, Default: []string{"ice"}},
 	}
 	if got := f.Fields(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-		t.Errorf("%+v", got)
+		t.Errorf("got fields %+v, want %+v", got, want)
 	}
 	if f.Message() != "Plugin demo asks: Who? 1\n> now" || f.URL() != "" {
-		t.Error(f.Message())
+		t.Errorf("got message %q and URL %q, want the plugin's question and no URL", f.Message(), f.URL())
 	}
 }
 
@@ -93,7 +93,7 @@ func TestForm_fillsAndChecksAnswers(t *testing.T) {
 			got = json.RawMessage(err.Error())
 		}
 		if err == nil && string(got) != tt.want || err != nil && (strings.HasPrefix(tt.want, "{") || !strings.Contains(string(got), tt.want)) {
-			t.Errorf("%s: %s", tt.given, got)
+			t.Errorf("%s: got %s, want %s", tt.given, got, tt.want)
 		}
 	}
 }
@@ -105,22 +105,22 @@ func TestDesk_asksOnceAndAnswersOnce(t *testing.T) {
 	ctx := t.Context()
 	f, ok := here.Ask(ctx, demo(1))
 	if again, ok2 := there.Ask(ctx, demo(1)); !ok || !ok2 || again.ID != f.ID || len(f.ID) != 8 || *told != 1 {
-		t.Fatal(f, again, *told)
+		t.Fatalf("asked twice: got forms %v and %v, told %d times, want the same form, told once", f, again, *told)
 	}
 	if all, err := elicit.List(ctx, answers); err != nil || len(all) != 1 || all[0].Plugin != "demo" || all[0].Asked.IsZero() {
-		t.Error(all, err)
+		t.Errorf("got forms %v, %v, want one of demo", all, err)
 	}
 	if err := elicit.Reply(ctx, answers, f.ID, elicit.Accept, json.RawMessage(`{"name":"Adamus"}`)); err == nil {
-		t.Error("an answer that does not fit was taken")
+		t.Error("an answer that does not fit: got success, want an error")
 	}
 	if _, ok := there.Take(ctx, demo(1)); ok {
-		t.Error("there is an answer that nobody gave")
+		t.Error("take before a reply: got an answer, want none")
 	}
 	if err := elicit.Reply(ctx, answers, f.ID, elicit.Accept, json.RawMessage(`{"name":"Ada"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := elicit.Reply(ctx, answers, f.ID, elicit.Decline, nil); !errors.Is(err, store.ErrNotFound) {
-		t.Error("answered twice:", err)
+		t.Errorf("answered twice: got %v, want %v", err, store.ErrNotFound)
 	}
 	if _, err := elicit.Get(ctx, answers, f.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
@@ -128,7 +128,7 @@ func TestDesk_asksOnceAndAnswersOnce(t *testing.T) {
 	for _, other := range []elicit.Form{demo(2), {Plugin: "other", Digest: f.Digest, Principal: f.Principal, Params: f.Params},
 		{Plugin: f.Plugin, Digest: "sha256:2", Principal: f.Principal, Params: f.Params}, {Plugin: f.Plugin, Digest: f.Digest, Principal: "stdio:2", Params: f.Params}} {
 		if a, ok := there.Take(ctx, other); ok {
-			t.Errorf("%+v has %s", other, a)
+			t.Errorf("%+v: got answer %s, want none", other, a)
 		}
 	}
 	var mu sync.Mutex
@@ -145,7 +145,7 @@ func TestDesk_asksOnceAndAnswersOnce(t *testing.T) {
 	}
 	all.Wait()
 	if fmt.Sprint(taken) != `[{"action":"accept","content":{"name":"Ada"}}]` {
-		t.Error(taken)
+		t.Errorf("got answers %v, want one accept with the name Ada", taken)
 	}
 }
 
@@ -158,19 +158,19 @@ func TestDesk_waitsForAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := <-got; a != `{"action":"decline"}` {
-		t.Error(a)
+		t.Errorf("got answer %s, want decline", a)
 	}
 	if all, _ := elicit.List(t.Context(), answers); len(all) != 0 || *told != 1 {
-		t.Error("asked again after the answer:", all, *told)
+		t.Errorf("after the answer: got forms %v, told %d times, want none, told once", all, *told)
 	}
 	f, _ = here.Ask(t.Context(), demo(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if a := string(here.Wait(ctx, f)); a != `{"action":"cancel"}` {
-		t.Error(a)
+		t.Errorf("a call that has ended: got answer %s, want cancel", a)
 	}
 	if all, _ := elicit.List(t.Context(), answers); len(all) != 0 {
-		t.Error("nobody waits for", all)
+		t.Errorf("a call that has ended: got forms %v, want none", all)
 	}
 }
 
@@ -202,11 +202,11 @@ func TestDesk_tooMany(t *testing.T) {
 	other := demo(1)
 	other.Plugin = "other"
 	if _, ok := here.Ask(t.Context(), other); *told != 21 || !ok {
-		t.Error(*told, ok)
+		t.Errorf("another plugin: got told %d times, asked %t, want 21, true", *told, ok)
 	}
 	other.Params = json.RawMessage(strings.Replace(params, "Who?", strings.Repeat("x", elicit.MaxParams), 1))
 	if _, ok := here.Ask(t.Context(), other); ok {
-		t.Error("it was asked")
+		t.Error("a question that is too long: got it asked, want it dropped")
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDesk_room(t *testing.T) {
 	for i := range 21 {
 		f, ok := d.Ask(t.Context(), demo(i))
 		if ok != (i < 20) {
-			t.Fatal(i, ok)
+			t.Fatalf("question %d: got asked %t, want %t", i, ok, i < 20)
 		}
 		if i == 0 {
 			first = f
@@ -226,19 +226,19 @@ func TestDesk_room(t *testing.T) {
 	other := demo(21)
 	other.Plugin = "demo2"
 	if _, ok := d.Ask(t.Context(), other); !ok {
-		t.Error("another plugin is not heard")
+		t.Error("another plugin: got its question dropped, want it asked")
 	}
 	if err := elicit.Reply(t.Context(), answers, first.ID, elicit.Decline, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := d.Ask(t.Context(), demo(21)); ok {
-		t.Error("an answer that waits makes room")
+		t.Error("with an answer not yet taken: got the question asked, want it dropped")
 	}
 	if _, ok := d.Take(t.Context(), first); !ok {
-		t.Error("no answer")
+		t.Error("take after the reply: got no answer, want one")
 	}
 	if _, ok := d.Ask(t.Context(), demo(21)); !ok {
-		t.Error("an answer that was taken makes no room")
+		t.Error("with an answer taken: got the question dropped, want it asked")
 	}
 }
 
@@ -247,10 +247,10 @@ func TestDesk_storeFails(t *testing.T) {
 	s.Close()
 	d := elicit.New(elicit.Options{Store: s})
 	if _, ok := d.Ask(t.Context(), demo(1)); ok {
-		t.Error("asked")
+		t.Error("ask with a closed store: got asked, want not")
 	}
 	if _, ok := d.Take(t.Context(), demo(1)); ok {
-		t.Error("answered")
+		t.Error("take with a closed store: got an answer, want none")
 	}
 }
 
@@ -263,7 +263,7 @@ func FuzzFill(f *testing.F) {
 		_, _, _ = asked.Message(), asked.URL(), asked.Fields()
 		content, err := asked.Fill([]elicit.Value{{Name: name, Text: text}}, defaults)
 		if err == nil && !json.Valid(content) {
-			t.Fatalf("%q", content)
+			t.Fatalf("got content %q, want JSON", content)
 		}
 	})
 }

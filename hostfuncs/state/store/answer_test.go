@@ -28,7 +28,7 @@ func ask(t *testing.T, s *store.Store, c *storetest.Clock, id, binding string) s
 func wantQuestions(t *testing.T, s *store.Store, n int) {
 	t.Helper()
 	if all, err := s.Questions(t.Context()); len(all) != n || err != nil {
-		t.Errorf("%d questions wait, not %d: %+v, %v", len(all), n, all, err)
+		t.Errorf("got %d questions, want %d: %+v, %v", len(all), n, all, err)
 	}
 }
 
@@ -39,19 +39,19 @@ func TestAsk_theSameIsOne(t *testing.T) {
 		t.Errorf("%+v, want %+v", again, first)
 	}
 	if other := ask(t, s, c, "q3", "body 2"); other.ID != "q3" {
-		t.Errorf("%+v", other)
+		t.Errorf("another body: got question %+v, want q3", other)
 	}
 	if got, err := s.Question(t.Context(), "q1"); got != first || err != nil {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("question q1: got %+v, %v, want %+v", got, err, first)
 	}
 	wantQuestions(t, s, 2)
 	c.Pass(hour)
 	wantQuestions(t, s, 0)
 	if _, err := s.Question(t.Context(), "q1"); !errors.Is(err, store.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("expired question: got %v, want %v", err, store.ErrNotFound)
 	}
 	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
-		t.Error("answered late:", err)
+		t.Errorf("allow after it expired: got %v, want %v", err, store.ErrNotFound)
 	}
 }
 
@@ -62,20 +62,20 @@ func TestAllow_once(t *testing.T) {
 	g, err := s.Allow(t.Context(), "q1", store.Answer{Once: true, Expires: c.Now().Add(hour)})
 	if err != nil || g.ID != "q1" || g.Plugin != "p" || g.Digest != "d" || g.Principal != "stdio:1" || g.Line != "net: GET https://a/" ||
 		g.Binding != "body 1" || !g.Once {
-		t.Errorf("%+v, %v", g, err)
+		t.Errorf("allow once: got %+v, %v, want the grant of q1 for body 1", g, err)
 	}
 	wantQuestions(t, s, 1) // a different body is a new question
 	if all, err := s.Grants(t.Context()); len(all) != 1 || all[0] != g || err != nil {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("got grants %+v, %v, want only %+v", all, err, g)
 	}
 	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
-		t.Error("answered twice:", err)
+		t.Errorf("allowed twice: got %v, want %v", err, store.ErrNotFound)
 	}
 	if taken, err := s.Revoke(t.Context(), "q1"); !taken || err != nil {
-		t.Error(taken, err)
+		t.Errorf("revoke: got %t, %v, want true", taken, err)
 	}
 	if taken, err := s.Revoke(t.Context(), "q1"); taken || err != nil {
-		t.Error("taken twice:", taken, err)
+		t.Errorf("revoked twice: got %t, %v, want false", taken, err)
 	}
 }
 
@@ -86,12 +86,12 @@ func TestAllow_moreThanOnce(t *testing.T) {
 		ask(t, s, c, "q2", "body 2")
 		g, err := s.Allow(t.Context(), "q2", store.Answer{Want: want})
 		if err != nil || g.Binding != "" || g.Once || g.Line != map[bool]string{false: "net: GET https://a/", true: "net: GET https://**"}[want] {
-			t.Errorf("%+v, %v", g, err)
+			t.Errorf("allow with want %t: got %+v, %v, want a lasting grant without a binding", want, g, err)
 		}
 		wantQuestions(t, s, 0) // both questions are answered
 		c.Pass(1000 * hour)
 		if all, err := s.Grants(t.Context()); len(all) != 1 || err != nil {
-			t.Errorf("always is not for ever: %+v, %v", all, err)
+			t.Errorf("after 1000 hours: got grants %+v, %v, want one", all, err)
 		}
 	}
 }
@@ -117,25 +117,25 @@ func TestDeny_notAskedAgain(t *testing.T) {
 	}
 	wantQuestions(t, s, 0)
 	if again := ask(t, s, c, "q3", "body 3"); again.ID != "q1" || !again.Refused {
-		t.Errorf("asked again: %+v", again)
+		t.Errorf("asked again: got %+v, want q1 refused", again)
 	}
 	if err := s.Deny(t.Context(), "q1", time.Time{}); !errors.Is(err, store.ErrNotFound) {
-		t.Error("answered twice:", err)
+		t.Errorf("denied twice: got %v, want %v", err, store.ErrNotFound)
 	}
 	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
-		t.Error("allowed what was refused:", err)
+		t.Errorf("allow after a refusal: got %v, want %v", err, store.ErrNotFound)
 	}
 	if all, err := s.Refused(t.Context()); len(all) != 1 || err != nil {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("got refusals %+v, %v, want one", all, err)
 	}
 	if taken, err := s.Revoke(t.Context(), "q1"); !taken || err != nil {
-		t.Error(taken, err)
+		t.Errorf("revoke of a refusal: got %t, %v, want true", taken, err)
 	}
 	if again := ask(t, s, c, "q4", "body 1"); again.ID != "q4" {
-		t.Errorf("%+v", again)
+		t.Errorf("asked after the revoke: got %+v, want q4", again)
 	}
 	if taken, err := s.Revoke(t.Context(), "q4"); taken || err != nil {
-		t.Error("a question that waits is no answer:", taken, err)
+		t.Errorf("revoke of a waiting question: got %t, %v, want false", taken, err)
 	}
 }
 
@@ -152,16 +152,16 @@ func TestAsk_isBounded(t *testing.T) {
 		}
 	}
 	if kept != 20 {
-		t.Errorf("%d kept", kept)
+		t.Errorf("got %d questions kept, want 20", kept)
 	}
 	for id, q := range map[string]store.Question{"other": {Plugin: "quiet"}, "else": {Plugin: "loud", Principal: "token:b"}, "new": {Plugin: "loud", Digest: "other bytes"}} {
 		q.ID, q.Expires = id, c.Now().Add(hour)
 		if _, err := s.Ask(t.Context(), q); err != nil {
-			t.Error(id, err)
+			t.Errorf("question %s: got %v, want success", id, err)
 		}
 	}
 	if _, err := s.Ask(t.Context(), store.Question{ID: "other", Plugin: "third", Expires: c.Now().Add(hour)}); !errors.Is(err, store.ErrExists) {
-		t.Error("two questions of one name:", err)
+		t.Errorf("two questions of one ID: got %v, want %v", err, store.ErrExists)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestCarry_movesAnswersToNewDigest(t *testing.T) {
 	ask("6", "p", "new")
 	ask("7", "q", "old")
 	if n, err := s.Carry(ctx, "p", "old", "new"); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("carry: got %d grants, %v, want 1", n, err)
 	}
 	if err := errors.Join(s.Forget(ctx, "p", "new"), s.Prune(ctx, "p", "new")); err != nil {
 		t.Fatal(err)
@@ -203,6 +203,6 @@ func TestCarry_movesAnswersToNewDigest(t *testing.T) {
 		left += q.ID + " "
 	}
 	if err = errors.Join(err, asked); err != nil || left != "1pnew 3qold 6 7 " {
-		t.Errorf("%s, %v", left, err)
+		t.Errorf("after the carry: got %q, %v, want 1pnew 3qold 6 7", left, err)
 	}
 }

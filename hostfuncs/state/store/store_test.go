@@ -35,7 +35,7 @@ func TestStore_readingMakesNothing(t *testing.T) {
 		t.Errorf("grants in an empty store: got %v, %v, want none", all, err)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Errorf("reading an empty store: got a folder made, want none")
+		t.Error("reading an empty store: got a folder made, want none")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
