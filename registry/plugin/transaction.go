@@ -57,15 +57,15 @@ func (t *transaction) Commit(v catalog.Verdict) error {
 	if t.over {
 		return errOver
 	}
+	if t.limit > 0 && len(t.answer) > t.limit {
+		return t.Abort(&runtime.EndError{Kind: runtime.KindLimit,
+			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(t.answer), t.limit)})
+	}
 	defer t.end()
 	if gate := t.gate.used(); gate != nil {
 		if err := land(t.ctx, gate, v); err != nil {
 			return newFailure(t.plugin, t.id, gate, err)
 		}
-	}
-	if t.limit > 0 && len(t.answer) > t.limit {
-		return &runtime.EndError{Kind: runtime.KindLimit,
-			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(t.answer), t.limit)}
 	}
 	return nil
 }
