@@ -19,7 +19,8 @@ const (
 )
 
 // family describes one kind of effect. The gate treats kinds differently only by these fields, so a new kind is a row
-// of families, a form of a line in package grant, and the file of its host functions.
+// of families, the file of its host functions and, if no existing line can express it, a form of a line in package
+// grant.
 type family struct {
 	name string
 	// methods are its host functions, by name.

@@ -70,7 +70,7 @@ type allowing struct{ written, placed grant.Grant }
 // allowing returns all such lines; none for families of amounts.
 func (l *learner) allowing(e effect) (all []allowing) {
 	for i, line := range l.rules.policy.plugin.Grants.Grants() {
-		if line.Deny || string(line.Family) != e.family || !l.rules.kind(e).bindable {
+		if line.Deny || !l.rules.kind(e).bindable {
 			continue
 		}
 		if d := e.decide(l.rules.bound(grant.NewSet(line))); d.Grant != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,15 +15,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// This file adds a family of effects, as a contributor would: the form of its lines, its host function, its decision
-// and its row. The tests show that pass applies everything else to it.
-
-const bell grant.Family = "bell"
-
-func init() { grant.DefineNames(bell, "bell: lobby") }
+// This file adds a family of effects, as a contributor would: its host function, its decision by lines of an existing
+// kind, and its row. The tests show that pass applies everything else to it.
 
 // tower counts how often each bell was rung.
 type tower map[string]int
@@ -31,10 +29,19 @@ type tower map[string]int
 func (t tower) family() family {
 	return family{
 		name: "bell", acts: []string{"ring the bell NAME"},
-		explain: named("bell", "ring the bell ", func(s *grant.Set, name string) grant.Decision { return s.Name(bell, name) }),
+		explain: named("bell", "ring the bell ", mayRing),
 		methods: map[string]method{"bell/ring": t.ring},
 		replay:  replayRecorded, confirmable: true, bindable: true,
 	}
+}
+
+// mayRing decides on ringing a bell: each bell has an address, and a net line allows posting to it.
+func mayRing(s *grant.Set, name string) grant.Decision {
+	u, err := urlnorm.URL(&url.URL{Scheme: "https", Host: "bells.example", Path: "/" + name})
+	if err != nil {
+		return grant.Decision{}
+	}
+	return s.Net("POST", u)
 }
 
 // ring serves bell/ring {name} → {rung}.
@@ -42,7 +49,7 @@ func (t tower) ring(ctx context.Context, g *Gate, params json.RawMessage, _ runt
 	name, _ := jsonraw.String(jsonraw.Get(params, "name"))
 	err = g.pass(ctx, effect{
 		family: "bell", act: "ring the bell " + name, target: name, changes: true, intent: "ringing the bell " + name,
-		decide: func(s *grant.Set) grant.Decision { return s.Name(bell, name) },
+		decide: func(s *grant.Set) grant.Decision { return mayRing(s, name) },
 		entry:  answerEntry("bell/ring", params, &result),
 		sends:  func(grant.Decision) (int64, error) { return int64(len(params)), nil },
 		do: func(context.Context, grant.Decision) error {
@@ -54,7 +61,11 @@ func (t tower) ring(ctx context.Context, g *Gate, params json.RawMessage, _ runt
 	return result, err
 }
 
-const ringLobby = `{"name":"lobby"}`
+const (
+	ringLobby = `{"name":"lobby"}`
+	lobbyLine = "net: POST https://bells.example/lobby?"
+	towerLine = "net: POST https://bells.example/tower?"
+)
 
 // ringer is the client of a call, which confirms each question and keeps the intents.
 type ringer struct {
@@ -117,7 +128,7 @@ func TestFamilies_madeUpEffectIsDeniedByDefault(t *testing.T) {
 	bells := tower{}
 	g := bellGate(t, bells, Options{}, Plugin{}, Call{})
 	_, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
-	wantError(t, err, runtime.KindDenied, `plugin "p" may not ring the bell lobby: no grant allows it`, "bell: lobby")
+	wantError(t, err, runtime.KindDenied, `plugin "p" may not ring the bell lobby: no grant allows it`, lobbyLine)
 	if len(bells) != 0 {
 		t.Errorf("got %v rung, want none", bells)
 	}
@@ -125,7 +136,7 @@ func TestFamilies_madeUpEffectIsDeniedByDefault(t *testing.T) {
 
 func TestFamilies_madeUpEffectOfReadOnlyToolIsDenied(t *testing.T) {
 	bells := tower{}
-	g := bellGate(t, bells, Options{}, Plugin{}, Call{ReadOnly: true}, "bell: lobby")
+	g := bellGate(t, bells, Options{}, Plugin{}, Call{ReadOnly: true}, lobbyLine)
 	_, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
 	wantError(t, err, runtime.KindDenied, `plugin "p" may not ring the bell lobby: the tool says of itself that it changes nothing`, "")
 	if len(bells) != 0 {
@@ -135,7 +146,7 @@ func TestFamilies_madeUpEffectOfReadOnlyToolIsDenied(t *testing.T) {
 
 func TestFamilies_madeUpEffectIsHeldBackInDryRun(t *testing.T) {
 	bells := tower{}
-	g := bellGate(t, bells, Options{}, Plugin{}, Call{DryRun: true}, "bell: lobby")
+	g := bellGate(t, bells, Options{}, Plugin{}, Call{DryRun: true}, lobbyLine)
 	_, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
 	wantError(t, err, runtime.KindUnavailable, "dry run: ring not performed", "")
 	if got := g.Receipt(); !slices.Equal(got.Would, []string{"ring the bell lobby"}) || got.WouldCounts["ring"] != 1 || len(bells) != 0 {
@@ -146,7 +157,7 @@ func TestFamilies_madeUpEffectIsHeldBackInDryRun(t *testing.T) {
 func TestFamilies_madeUpEffectIsReplayedFromJournal(t *testing.T) {
 	bells := tower{}
 	j := journal.New()
-	lines := []string{"bell: lobby", "roots"}
+	lines := []string{lobbyLine, "roots"}
 	for run := range 2 {
 		g := bellGate(t, bells, Options{}, Plugin{}, Call{Journal: j}, lines...)
 		result, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
@@ -163,7 +174,7 @@ func TestFamilies_madeUpEffectIsReplayedFromJournal(t *testing.T) {
 func TestFamilies_madeUpEffectIsDescribedBeforeItHappens(t *testing.T) {
 	client := &ringer{}
 	j := journal.New()
-	g := bellGate(t, tower{}, Options{}, Plugin{}, Call{Client: client, Journal: j}, "bell: lobby", "roots")
+	g := bellGate(t, tower{}, Options{}, Plugin{}, Call{Client: client, Journal: j}, lobbyLine, "roots")
 	if _, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil); err != nil {
 		t.Error(err)
 	}
@@ -175,7 +186,7 @@ func TestFamilies_madeUpEffectIsDescribedBeforeItHappens(t *testing.T) {
 
 func TestFamilies_madeUpEffectEndsAtQuota(t *testing.T) {
 	bells := tower{}
-	g := bellGate(t, bells, Options{}, Plugin{Limits: Limits{Sent: 20}}, Call{}, "bell: *")
+	g := bellGate(t, bells, Options{}, Plugin{Limits: Limits{Sent: 20}}, Call{}, "net: POST https://bells.example/*")
 	if _, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil); err != nil {
 		t.Error(err)
 	}
@@ -189,7 +200,7 @@ func TestFamilies_madeUpEffectEndsAtQuota(t *testing.T) {
 func TestFamilies_madeUpEffectIsConfirmed(t *testing.T) {
 	for name, j := range map[string]*journal.Journal{"plain": nil, "with a journal": journal.New()} {
 		bells, client := tower{}, &ringer{}
-		g := bellGate(t, bells, Options{}, Plugin{}, Call{Client: client, Journal: j}, "bell: lobby {ask: true}")
+		g := bellGate(t, bells, Options{}, Plugin{}, Call{Client: client, Journal: j}, lobbyLine+" {ask: true}")
 		_, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
 		if err != nil || bells["lobby"] != 1 || len(client.asked) != 1 || !strings.Contains(client.asked[0], "may plugin p ring the bell lobby?") {
 			t.Errorf("%s: got %v, %v rung, asked %q, want one question and one ring", name, err, bells, client.asked)
@@ -200,7 +211,7 @@ func TestFamilies_madeUpEffectIsConfirmed(t *testing.T) {
 func TestFamilies_madeUpEffectIsInReceiptAndAuditLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	log := audit.New(dir, audit.Options{})
-	g := bellGate(t, tower{}, Options{Audit: log}, Plugin{}, Call{}, "bell: lobby")
+	g := bellGate(t, tower{}, Options{Audit: log}, Plugin{}, Call{}, lobbyLine)
 	for _, name := range []string{"lobby", "lobby", "tower"} {
 		_, _ = g.Ask(t.Context(), "bell/ring", json.RawMessage(`{"name":"`+name+`"}`), nil)
 	}
@@ -208,7 +219,7 @@ func TestFamilies_madeUpEffectIsInReceiptAndAuditLog(t *testing.T) {
 	if len(r.Effects) != 1 || r.Effects[0].Family != "bell" || r.Effects[0].Target != "lobby" || r.Effects[0].Count != 2 {
 		t.Errorf("got effects %+v, want two rings of lobby", r.Effects)
 	}
-	if len(r.Denials) != 1 || r.Denials[0].Effect != "ring the bell tower" || r.Denials[0].Hint != "bell: tower" {
+	if len(r.Denials) != 1 || r.Denials[0].Effect != "ring the bell tower" || r.Denials[0].Hint != towerLine {
 		t.Errorf("got denials %+v, want one of tower with its line", r.Denials)
 	}
 	g.Close()
@@ -227,29 +238,29 @@ func TestFamilies_madeUpEffectIsInReceiptAndAuditLog(t *testing.T) {
 }
 
 func TestFamilies_madeUpEffectIsLearned(t *testing.T) {
-	g := bellGate(t, tower{}, Options{}, Plugin{Learn: true}, Call{}, "bell: tower")
+	g := bellGate(t, tower{}, Options{}, Plugin{Learn: true}, Call{}, towerLine)
 	for _, name := range []string{"lobby", "tower"} {
 		_, _ = g.Ask(t.Context(), "bell/ring", json.RawMessage(`{"name":"`+name+`"}`), nil)
 	}
 	got := g.Receipt().Learnt
-	if len(got) != 2 || got[0].Line != "bell: lobby" || got[0].Refused != 1 || got[1].Line != "bell: tower" || got[1].Used != 1 {
+	if len(got) != 2 || got[0].Line != lobbyLine || got[0].Refused != 1 || got[1].Line != towerLine || got[1].Used != 1 {
 		t.Errorf("got %+v, want a denied line for lobby and a used one for tower", got)
 	}
 }
 
 func TestFamilies_madeUpEffectIsLearnedNoBroaderThanNeeded(t *testing.T) {
-	g := bellGate(t, tower{}, Options{}, Plugin{Learn: true}, Call{}, "bell: *")
+	g := bellGate(t, tower{}, Options{}, Plugin{Learn: true}, Call{}, "net: POST https://bells.example/*")
 	_, _ = g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
-	if got := g.Receipt().Learnt; len(got) != 1 || got[0].Line != "bell: lobby" || got[0].Used != 1 {
+	if got := g.Receipt().Learnt; len(got) != 1 || got[0].Line != lobbyLine || got[0].Used != 1 {
 		t.Errorf("got %+v, want the line of lobby", got)
 	}
 }
 
 func TestFamilies_madeUpEffectIsExplained(t *testing.T) {
-	p := bellGate(t, tower{}, Options{}, Plugin{}, Call{}, "bell: tower").policy
+	p := bellGate(t, tower{}, Options{}, Plugin{}, Call{}, towerLine).policy
 	for act, want := range map[string]Explanation{
-		"ring the bell tower": {Effect: "ring the bell tower", Line: "bell: tower", Allowed: true},
-		"ring the bell lobby": {Effect: "ring the bell lobby", Reason: "no grant allows it", Hint: "bell: lobby"},
+		"ring the bell tower": {Effect: "ring the bell tower", Line: towerLine, Allowed: true},
+		"ring the bell lobby": {Effect: "ring the bell lobby", Reason: "no grant allows it", Hint: lobbyLine},
 	} {
 		if got, err := p.Explain(Call{}, act); err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", act, got, err, want)

@@ -17,7 +17,7 @@ type lineForm struct {
 	options    map[string]lineOption
 }
 
-// forms are the notations of all families, made on first use.
+// forms are the notations of all families, made on first use, since the functions of a notation refer to the table.
 var forms struct {
 	once sync.Once
 	all  []lineForm
@@ -26,9 +26,9 @@ var forms struct {
 // lineForms returns the notation of all families, in the order of error messages.
 func lineForms() []lineForm {
 	forms.once.Do(func() {
-		forms.all = append([]lineForm{
+		forms.all = []lineForm{
 			configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
-		}, nameForms...)
+		}
 	})
 	return forms.all
 }
