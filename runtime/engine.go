@@ -74,6 +74,7 @@ type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	folder   codecache.Folder // of the cache; "" for a cache in memory
+	version  string           // of this program, for the modules that it prepares
 	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
@@ -112,7 +113,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	}
 	way := opts.Restore.best()
 	return &Engine{
-		runtime: r, cache: cache, folder: folder, compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
+		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}, nil
 }

@@ -36,3 +36,6 @@ func (p *Pool) Image() []byte {
 
 // DropImage makes the next call build the image again.
 func (p *Pool) DropImage() { p.shelf.close() }
+
+// SetVersion makes the engine that of another version of the program.
+func (e *Engine) SetVersion(version string) { e.version = version }

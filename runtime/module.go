@@ -48,18 +48,8 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		return nil, fmt.Errorf("engine: %w", ErrClosed)
 	}
 	defer e.users.leave()
-	b, err := wasmbin.Read(wasm)
-	if err != nil {
-		return nil, err
-	}
-	checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: maxMemory})
-	if err != nil {
-		return nil, err
-	}
-	if err := e.checkImports(b); err != nil {
-		return nil, err
-	}
-	wasm, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth})
+	digest := e.digestOf(wasm)
+	p, err := e.prepare(wasm, digest)
 	if err != nil {
 		return nil, err
 	}
@@ -69,31 +59,21 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if err := e.elsewhere(ctx, wasm); err != nil {
+	if err := e.elsewhere(ctx, p); err != nil {
 		return nil, err
 	}
-	compiled, err := e.compileOrRepair(context.WithoutCancel(ctx), wasm)
+	compiled, err := e.compileOrRepair(context.WithoutCancel(ctx), p.wasm)
 	if err != nil {
 		return nil, err
 	}
-	m := newModule(e, compiled, b, info)
-	m.beside = checked.Beside
-	return m, nil
+	e.keepPrepared(p, digest)
+	return newModule(e, compiled, p), nil
 }
 
-func newModule(e *Engine, compiled wazero.CompiledModule, b *wasmbin.Binary, info *rewrite.Info) *Module {
-	m := &Module{engine: e, compiled: compiled, binary: make(exports), info: info, refs: 1}
-	for i := range info.Data { // a slice would keep the whole file alive
-		info.Data[i].Bytes = bytes.Clone(info.Data[i].Bytes)
-	}
-	for _, x := range b.Exports {
-		if x.Kind == wasmbin.Func {
-			m.binary[x.Name] = x
-		}
-	}
-	m.minimum = StartMemory(b)
-	m.custom = dialectSections(b)
-	return m
+func newModule(e *Engine, compiled wazero.CompiledModule, p *prepared) *Module {
+	info := p.Info
+	info.Data = p.data
+	return &Module{engine: e, compiled: compiled, binary: p.Exports, custom: p.Custom, minimum: p.Minimum, beside: p.Beside, info: &info, refs: 1}
 }
 
 // maxSection bounds a custom section for dialects, in bytes; a larger one is ignored.
@@ -154,9 +134,9 @@ func (e *Engine) compile(ctx context.Context, wasm []byte) (c wazero.CompiledMod
 const maxNamed = 20
 
 // checkImports verifies that the host provides every import of a module.
-func (e *Engine) checkImports(b *wasmbin.Binary) error {
+func (e *Engine) checkImports(imports []wasmbin.Import) error {
 	var missing []string
-	for _, i := range b.Imports {
+	for _, i := range imports {
 		if problem := e.checkImport(i); problem != "" && !slices.Contains(missing, problem) {
 			missing = append(missing, problem)
 		}

@@ -31,21 +31,20 @@ func Precompile(ctx context.Context, dir string, wasm []byte) error {
 
 // elsewhere runs the engine's Compiler for a module that is not marked as compiled. A marked module is in the cache;
 // if it was evicted since, compiling it in this process is safe.
-func (e *Engine) elsewhere(ctx context.Context, wasm []byte) error {
+func (e *Engine) elsewhere(ctx context.Context, p *prepared) error {
 	if e.compiler == nil || e.folder == "" {
 		return nil
 	}
-	mark := markOf(wasm)
-	if e.folder.Known(mark) {
+	if e.folder.Known(p.Mark) {
 		return nil
 	}
-	if err := e.compiler(ctx, wasm); err != nil {
+	if err := e.compiler(ctx, p.wasm); err != nil {
 		return err
 	}
 	if err := e.folder.Trim(maxCache); err != nil {
 		e.log.Warn("the cache of compiled plugins cannot be kept small", "dir", e.folder, "error", err)
 	}
-	if err := e.folder.Mark(mark); err != nil { // it will be compiled by the Compiler again
+	if err := e.folder.Mark(p.Mark); err != nil { // it will be compiled by the Compiler again
 		e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
 	}
 	return nil

@@ -2,6 +2,7 @@
 // write to it, and bounds its size. Its files run outside any sandbox.
 //
 //	<dir>/wazero-…/…    an entry for each module, read and written by the engine
+//	<dir>/modules/<id>  a module as it was rewritten for the compiler, with facts of it
 //	<dir>/known/<mark>  a module that was compiled in a separate process
 //
 // Any number of processes may use one folder concurrently: entries are written to temporary files and renamed, and a
@@ -54,9 +55,14 @@ func restrict(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// entries lists the files written by the engine.
+// entries lists the files of compiled and of rewritten modules.
 func (f Folder) entries() ([]string, error) {
-	return filepath.Glob(filepath.Join(string(f), "wazero-*", "*"))
+	compiled, err := filepath.Glob(filepath.Join(string(f), "wazero-*", "*"))
+	if err != nil {
+		return nil, err
+	}
+	rewritten, err := filepath.Glob(filepath.Join(string(f), modules, "*"))
+	return append(compiled, rewritten...), err
 }
 
 // Empty removes every entry. Processes with an open entry can continue to read it.

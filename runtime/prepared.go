@@ -1,0 +1,195 @@
+package runtime
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/runtime/codecache"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// prepared is a checked and rewritten module, and the facts of the original that its instances need.
+type prepared struct {
+	facts
+	wasm []byte // for the compiler
+	data []rewrite.Data
+	kept bool // it comes from the folder of the cache
+}
+
+// facts are stored beside the rewritten module.
+type facts struct {
+	Mark            string // of the rewritten module, see markOf
+	Imports         []wasmbin.Import
+	Exports         exports
+	Custom          map[string][]byte
+	Minimum, Beside uint64
+	Info            rewrite.Info           // without Data
+	Segments        int                    // number of Info.Data
+	From            map[int]wasmbin.Import // their members of this name
+}
+
+// prepare checks and rewrites a module, or reads the result of a former run from the cache.
+func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
+	if p, ok := e.preparedBefore(digest); ok {
+		return p, e.checkImports(p.Imports)
+	}
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: maxMemory})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkImports(b.Imports); err != nil {
+		return nil, err
+	}
+	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth})
+	if err != nil {
+		return nil, err
+	}
+	for i := range info.Data { // a slice would keep the whole file alive
+		info.Data[i].Bytes = bytes.Clone(info.Data[i].Bytes)
+	}
+	p := &prepared{wasm: out, data: info.Data, facts: facts{
+		Mark: markOf(out), Imports: b.Imports, Exports: make(exports), Custom: dialectSections(b),
+		Minimum: StartMemory(b), Beside: checked.Beside, Info: *info,
+	}}
+	p.Info.Data = nil
+	for _, x := range b.Exports {
+		if x.Kind == wasmbin.Func {
+			p.Exports[x.Name] = x
+		}
+	}
+	return p, nil
+}
+
+// digestOf returns the name of a module in the cache; "" if nothing is kept.
+func (e *Engine) digestOf(wasm []byte) string {
+	if e.folder == "" || e.version == "" {
+		return ""
+	}
+	sum := sha256.Sum256(wasm)
+	return hex.EncodeToString(sum[:])
+}
+
+// preparedBefore reads a prepared module from the cache. One that cannot be used is logged and made again.
+func (e *Engine) preparedBefore(digest string) (*prepared, bool) {
+	if digest == "" {
+		return nil, false
+	}
+	raw, wasm, err := e.folder.Module(digest, e.version)
+	var p *prepared
+	if err == nil {
+		p, err = decodePrepared(raw, wasm)
+	}
+	switch {
+	case err == nil:
+		return p, true
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, codecache.ErrOtherVersion):
+		e.log.Info("a plugin is prepared for the compiler, and the result is kept", "module", digest, "reason", err)
+	default:
+		e.log.Warn("a prepared plugin in the cache cannot be used and is made again", "module", digest, "error", err)
+	}
+	return nil, false
+}
+
+// keepPrepared stores a prepared module that the compiler accepted.
+func (e *Engine) keepPrepared(p *prepared, digest string) {
+	if digest == "" || p.kept {
+		return
+	}
+	raw, err := p.encode()
+	if err == nil {
+		err = e.folder.PutModule(digest, e.version, raw, p.wasm)
+	}
+	if err != nil {
+		e.log.Warn("a prepared plugin is not kept, so the next start prepares it again", "module", digest, "error", err)
+	}
+}
+
+// encode returns everything but the module's code:
+//
+//	size of the facts, 4 bytes · facts in gob · offset and size of each segment, 4 bytes each · their bytes
+func (p *prepared) encode() ([]byte, error) {
+	p.Segments, p.From = len(p.data), make(map[int]wasmbin.Import)
+	for i, d := range p.data {
+		if d.From != nil {
+			p.From[i] = *d.From
+		}
+	}
+	var out bytes.Buffer
+	out.Write(make([]byte, 4))
+	if err := gob.NewEncoder(&out).Encode(&p.facts); err != nil {
+		return nil, err
+	}
+	raw := out.Bytes()
+	binary.LittleEndian.PutUint32(raw, uint32(len(raw)-4))
+	for _, d := range p.data {
+		raw = binary.LittleEndian.AppendUint32(raw, d.Offset)
+		raw = binary.LittleEndian.AppendUint32(raw, uint32(len(d.Bytes)))
+	}
+	for _, d := range p.data {
+		raw = append(raw, d.Bytes...)
+	}
+	return raw, nil
+}
+
+// decodePrepared is the inverse of encode. Its bytes were verified: an error means a fault of the program.
+func decodePrepared(raw, wasm []byte) (*prepared, error) {
+	p := &prepared{wasm: wasm, kept: true}
+	if len(raw) < 4 || uint64(binary.LittleEndian.Uint32(raw)) > uint64(len(raw)-4) {
+		return nil, errors.New("its facts are cut off")
+	}
+	head, rest := raw[4:4+binary.LittleEndian.Uint32(raw)], raw[4+binary.LittleEndian.Uint32(raw):]
+	if err := gob.NewDecoder(bytes.NewReader(head)).Decode(&p.facts); err != nil {
+		return nil, err
+	}
+	if p.Segments < 0 || p.Segments > len(rest)/8 {
+		return nil, errors.New("its data segments are cut off")
+	}
+	table, all := rest[:8*p.Segments], bytes.Clone(rest[8*p.Segments:]) // the rest is let go
+	p.data = make([]rewrite.Data, p.Segments)
+	for i := range p.data {
+		size := binary.LittleEndian.Uint32(table[8*i+4:])
+		if uint64(size) > uint64(len(all)) {
+			return nil, errors.New("its data is cut off")
+		}
+		p.data[i] = rewrite.Data{Offset: binary.LittleEndian.Uint32(table[8*i:]), Bytes: all[:size:size]}
+		if from, ok := p.From[i]; ok {
+			p.data[i].From = &from
+		}
+		all = all[size:]
+	}
+	return p, nil
+}
+
+// programVersion identifies this program, and with it the rules by which it checks and rewrites modules: by its version
+// and the stamp of its file, since builds of changed sources have one version. It is "" if the file is unknown.
+var programVersion = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	st, err := fileid.Of(path)
+	if err != nil {
+		return ""
+	}
+	version := ""
+	if b, ok := debug.ReadBuildInfo(); ok {
+		version = b.Main.Version
+	}
+	return fmt.Sprintf("%q %s %s %s", version, st.Key(), compilerVersion(), goruntime.GOARCH)
+})
