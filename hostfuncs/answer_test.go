@@ -35,7 +35,7 @@ func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between fun
 	j := journal.New()
 	first, err := run(&person{suspend: true}, j)
 	if !errors.Is(err, hostfuncs.ErrSuspended) {
-		t.Fatalf("%q, then %v", first, err)
+		t.Fatalf("suspended: got %q, %v, want %v", first, err, hostfuncs.ErrSuspended)
 	}
 	between()
 	again, err := journal.Decode(j.Append(nil))
@@ -44,7 +44,7 @@ func twice(t *testing.T, f *office, do func(*hostfuncs.Gate) string, between fun
 	}
 	second, err = run(&person{answers: map[string]string{"elicitation/create": accepted}}, again)
 	if err != nil {
-		t.Errorf("%q, then %q and %v", first, second, err)
+		t.Errorf("run again: got %q, %v after %q, want success", second, err, first)
 	}
 	return first, second
 }
@@ -56,7 +56,7 @@ func TestRecall_onceHoldsInReplayOfRequest(t *testing.T) {
 	site := counting(t, &sent)
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "elicitation", "net: POST "+site+"/** {ask: true}")
 	if err := f.fetch(post(site+"/x", "body")); err == nil {
-		t.Fatal("it is not asked about")
+		t.Fatal("a request without consent: got success, want an error")
 	}
 	f.allow(f.waiting().ID, store.Answer{Once: true})
 	first, second := twice(t, f, func(g *hostfuncs.Gate) string {
@@ -67,7 +67,7 @@ func TestRecall_onceHoldsInReplayOfRequest(t *testing.T) {
 		return a.text
 	}, func() {})
 	if first != "body" || second != first || sent != 1 {
-		t.Errorf("%q, then %q, %d sent", first, second, sent)
+		t.Errorf("got %q, then %q, %d requests sent, want body twice, 1 request sent", first, second, sent)
 	}
 }
 
@@ -90,11 +90,11 @@ func TestRecall_onceHoldsInReplayOfFile(t *testing.T) {
 		return text
 	}
 	if got := look(f.call()); got == "A" {
-		t.Fatal("it is not asked about")
+		t.Fatalf("a read without consent: got %q, want a refusal", got)
 	}
 	f.allow(f.waiting().ID, store.Answer{Once: true})
 	if first, second := twice(t, f, look, func() {}); first != "A" || second != first {
-		t.Errorf("%q, then %q", first, second)
+		t.Errorf("got %q, then %q, want A twice", first, second)
 	}
 }
 
@@ -106,10 +106,10 @@ func TestRecall_answerBetweenRunsHoldsForLaterCalls(t *testing.T) {
 	look := func(g *hostfuncs.Gate) string { return ask(t, g, "kv/get", `{"key":"k"}`) }
 	first, second := twice(t, f, look, func() { f.allow(f.waiting().ID, store.Answer{}) })
 	if second != first {
-		t.Errorf("%q, then %q", first, second)
+		t.Errorf("got %q, then %q, want the same twice", first, second)
 	}
 	if first, second = twice(t, f, look, func() {}); first != `{"value":null,"version":0}` || second != first {
-		t.Errorf("later %q, then %q", first, second)
+		t.Errorf("with a lasting answer: got %q, then %q, want a null value twice", first, second)
 	}
 	var revoke string
 	grants, err := f.answers.Grants(t.Context())
@@ -122,7 +122,7 @@ func TestRecall_answerBetweenRunsHoldsForLaterCalls(t *testing.T) {
 			t.Error(err)
 		}
 	}); second != `{"value":null,"version":0}` {
-		t.Errorf("taken back between: got %q", second)
+		t.Errorf("revoked between: got %q, want a null value", second)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestRecall_denialIsSameInReplay(t *testing.T) {
 	}
 	first, second := twice(t, f, look, func() {})
 	if !strings.HasSuffix(first, " kv: 1MiB kv: 1MiB") || second != first {
-		t.Errorf("%q, then %q", first, second)
+		t.Errorf("got %q, then %q, want the hint kv: 1MiB in both", first, second)
 	}
 }
 
@@ -180,13 +180,13 @@ func TestRecall_closedHostRecordsNoOutcome(t *testing.T) {
 		h.Close()
 	}()
 	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(post(site+"/x", "body")), &streams{}); err == nil {
-		t.Error("half an answer was taken for one")
+		t.Error("half an answer: got success, want an error")
 	}
 	later := journal.New()
 	if err := later.Continue(parts); err != nil {
 		t.Fatal(err)
 	}
 	if family, what := later.Unfinished(); family != "http/fetch" || what != "POST "+site+"/x" {
-		t.Errorf("unfinished: got %q %q", family, what)
+		t.Errorf("unfinished: got %q %q, want http/fetch, POST %s/x", family, what, site)
 	}
 }

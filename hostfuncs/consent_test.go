@@ -71,7 +71,7 @@ func (f *office) waiting() store.Question {
 	f.t.Helper()
 	all, err := f.answers.Questions(f.t.Context())
 	if err != nil || len(all) != 1 {
-		f.t.Fatalf("%d questions wait: got %+v, %v", len(all), all, err)
+		f.t.Fatalf("got %d questions %+v, %v, want one", len(all), all, err)
 	}
 	return all[0]
 }
@@ -79,7 +79,7 @@ func (f *office) waiting() store.Question {
 func (f *office) silent() {
 	f.t.Helper()
 	if all, err := f.answers.Questions(f.t.Context()); len(all) != 0 || err != nil {
-		f.t.Errorf("asked: got %+v, %v", all, err)
+		f.t.Errorf("got questions %+v, %v, want none", all, err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestConsent_onceCoversOneExactRequest(t *testing.T) {
 		t.Error(err)
 	}
 	if err := f.fetch(post(site+"/x", "one")); err == nil {
-		t.Error("used twice")
+		t.Errorf("a second use: got success, want an error")
 	}
 }
 
@@ -210,11 +210,11 @@ func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 		f.allow(q.ID, store.Answer{Once: true, Expires: time.Now().Add(time.Hour)})
 		for range 2 {
 			if err := f.fetch(request); err == nil {
-				t.Errorf("%s %s: answered", test.request, test.site)
+				t.Errorf("%s %s: got success, want an error", test.request, test.site)
 			}
 			all, err := f.answers.Grants(t.Context())
 			if kept := len(all) == 1 && all[0].ID == q.ID && all[0].Once && all[0].Binding != ""; err != nil || kept != test.kept {
-				t.Errorf("%s %s: got %v, %+v", test.request, test.site, err, all)
+				t.Errorf("%s %s: got grants %+v, %v, want the answer kept: %t", test.request, test.site, all, err, test.kept)
 			}
 		}
 	}
@@ -292,12 +292,12 @@ func TestConsent_neverAsksWhatNoAnswerMayAllow(t *testing.T) {
 		_, err := fetch(t, f.call(), request)
 		var ask *runtime.AskError
 		if !errors.As(err, &ask) || !strings.Contains(ask.Message, why) || strings.Contains(ask.Message, "asked") {
-			t.Errorf("%s: got %v", request, err)
+			t.Errorf("%s: got %v, want a refusal with %q and no question", request, err, why)
 		}
 	}
 	for _, path := range []string{"/state/sallyport/sallyport.yaml", "/.ssh/id"} {
 		if _, e := readFile(f.call().Files(), home+path); e != wasi.ENOENT {
-			t.Errorf("%s: got %v", path, e)
+			t.Errorf("%s: got %v, want %v", path, e, wasi.ENOENT)
 		}
 	}
 	f.silent()
@@ -338,7 +338,7 @@ func TestConsent_tenThousandEffectsAskFewQuestions(t *testing.T) {
 		f.fetch(get(fmt.Sprint("http://loud.example/", i)))
 	}
 	if all, _ := f.answers.Questions(t.Context()); len(all) != store.MaxOfOne {
-		t.Errorf("%d questions", len(all))
+		t.Errorf("got %d questions, want %d", len(all), store.MaxOfOne)
 	}
 	f.refused(f.fetch(get("http://loud.example/more")), "no grant allows it; the operator is not asked, since 20 questions of this plugin wait or were refused",
 		"sallyport pending and sallyport grants list them, or the line net: GET http://loud.example/more?")

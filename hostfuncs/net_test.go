@@ -75,7 +75,7 @@ func fetchWith(t testing.TB, g *hostfuncs.Gate, params string, s *streams) (a an
 		return a, err
 	}
 	if err := json.Unmarshal(raw, &a); err != nil {
-		t.Fatalf("%s: got %v", raw, err)
+		t.Fatalf("answer %s: got %v, want JSON", raw, err)
 	}
 	body := s.open[a.Body["dev.sallyport/stream"]-2]
 	data, err := io.ReadAll(body)
@@ -153,18 +153,18 @@ func TestFetch_returnsStatusHeadersAndBody(t *testing.T) {
 	}
 	host := strings.TrimPrefix(s.URL, "http://")
 	if a.Status != 201 || a.URL != s.URL+"/~y?q=A" || a.text != "got hällo" {
-		t.Errorf("got %+v", a)
+		t.Errorf("got %+v, want status 201, URL %s/~y?q=A and text got hällo", a, s.URL)
 	}
 	if want := "POST /~y?q=A 1 sallyport 6 " + host; a.Headers["x-seen"] != want {
 		t.Errorf("the server saw %v, want %s", a.Headers["x-seen"], want)
 	}
 	if fmt.Sprint(a.Headers["set-cookie"]) != "[a=1 b=2]" || a.Headers["keep-alive"] != nil || a.Headers["content-length"] != "10" {
-		t.Errorf("headers are %v", a.Headers)
+		t.Errorf("got headers %v, want two cookies, content-length 10 and no keep-alive", a.Headers)
 	}
 	r := g.Receipt()
 	want := receipt.Effect{Family: "net", Target: "POST " + s.URL, Count: 1, Sent: 6, Received: 10}
 	if len(r.Effects) != 1 || r.Effects[0] != want {
-		t.Errorf("the receipt says %+v", r.Effects)
+		t.Errorf("got effects %+v, want only %+v", r.Effects, want)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestFetch_sendsStreamAsBody(t *testing.T) {
 	st := &streams{taken: map[uint32][]byte{7: bytes.Repeat([]byte("x"), 1024), 8: make([]byte, 1025)}}
 	params := fmt.Sprintf(`{"method":"PUT","url":%q,"body":{"dev.sallyport/stream":7}}`, s.URL)
 	if a, err := fetchWith(t, g, params, st); err != nil || len(a.text) != 1024 {
-		t.Errorf("got %d bytes, %v", len(a.text), err)
+		t.Errorf("body by stream: got %d bytes, %v, want 1024", len(a.text), err)
 	}
 	_, err := fetchWith(t, g, params, st)
 	wantAsk(t, err, runtime.KindInvalid, "no such stream", "")
@@ -214,10 +214,10 @@ func TestFetch_deniesWithNarrowestLine(t *testing.T) {
 	_, _ = fetch(t, g, tests[0].params)
 	d := g.Denials()
 	if len(d) != len(tests) || d[0].Count != 2 || d[0].Reason != tests[0].message || d[0].Hint != tests[0].hint || d[0].Effect != "GET "+s.URL+"/v1/x" || d[0].Family != "net" {
-		t.Errorf("denials are %+v", d)
+		t.Errorf("got denials %+v, want %d, the first twice with its reason and hint", d, len(tests))
 	}
 	if len(l.denied) != len(tests)+1 || touched {
-		t.Errorf("the client heard %d, the server was touched: got %v", len(l.denied), touched)
+		t.Errorf("got %d denials told, server reached: %t, want %d, false", len(l.denied), touched, len(tests)+1)
 	}
 }
 
@@ -297,21 +297,21 @@ func TestFetch_decodesGzip(t *testing.T) {
 	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "net: GET "+s.URL+"/**")}).NewGate(hostfuncs.Call{})
 	defer g.Close()
 	if a, err := fetch(t, g, get(s.URL+"/ok")); err != nil || a.text != "plain" || a.Headers["content-encoding"] != nil || a.Headers["content-length"] != nil {
-		t.Errorf("got %+v, %v", a, err)
+		t.Errorf("/ok: got %+v, %v, want plain without encoding and length", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/empty")); err != nil || a.text != "" {
-		t.Errorf("got %+v, %v", a, err)
+		t.Errorf("/empty: got %+v, %v, want no text", a, err)
 	}
 	a, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/ok","headers":{"accept-encoding":"gzip, br"}}`, s.URL))
 	if err != nil || a.text == "plain" || a.Headers["content-encoding"] != "gzip" || a.Headers["x-accept"] != "gzip, br" {
-		t.Errorf("the guest's own encoding: got %+v, %v", a, err)
+		t.Errorf("the guest's own encoding: got %+v, %v, want encoded text, accepted gzip, br", a, err)
 	}
 	_, err = fetch(t, g, get(s.URL+"/lie"))
 	wantAsk(t, err, runtime.KindUnavailable, "the answer is not the gzip it says", "")
 	a, err = fetch(t, g, get(s.URL+"/bomb"))
 	wantAsk(t, err, runtime.KindLimit, "the answer is longer than 4194304 bytes", "")
 	if len(a.text) != 4<<20 {
-		t.Errorf("%d bytes were read", len(a.text))
+		t.Errorf("/bomb: got %d bytes, want %d", len(a.text), 4<<20)
 	}
 }
 
@@ -346,10 +346,10 @@ func TestFetch_limitsRequestsInFlight(t *testing.T) {
 	st.open[0].Close()
 	st.open[0].Close()
 	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{full: true}); err == nil || err.Error() != "limit: too many streams" {
-		t.Errorf("no stream to be had: got %v", err)
+		t.Errorf("without a stream to give: got %v, want limit: too many streams", err)
 	}
 	if _, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), st); err != nil {
-		t.Errorf("a place was free: got %v", err)
+		t.Errorf("after a close: got %v, want success", err)
 	}
 }
 
@@ -416,7 +416,7 @@ func TestFetch_endsWithItsContext(t *testing.T) {
 	<-entered
 	go g.Close()
 	if _, err := io.ReadAll(st.open[0]); err == nil {
-		t.Error("a body ended well although the call was over")
+		t.Error("read of a body after its call ended: got success, want an error")
 	}
 }
 
@@ -443,12 +443,12 @@ func TestFetch_verifiesCertificates(t *testing.T) {
 	o := &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}}
 	g := newGate(t, o, "net: GET https://**/**")
 	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "HTTP/2.0" {
-		t.Errorf("got %+v, %v", a, err)
+		t.Errorf("got %+v, %v, want HTTP/2.0", a, err)
 	}
 	_, err := fetch(t, g, get("https://other.example/"))
 	var ask *runtime.AskError
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.Contains(ask.Message, "certificate") {
-		t.Errorf("a certificate of another name: got %v", err)
+		t.Errorf("a certificate of another name: got %v, want an unavailable server for its certificate", err)
 	}
 }
 
@@ -464,7 +464,7 @@ func TestFetch_isSafeForConcurrentCalls(t *testing.T) {
 			for range 20 {
 				g := p.NewGate(hostfuncs.Call{})
 				if a, err := fetch(t, g, get(s.URL)); err != nil || a.Status != 500 {
-					t.Errorf("got %+v, %v", a, err)
+					t.Errorf("got %+v, %v, want status 500", a, err)
 				}
 				g.Close()
 			}
@@ -472,7 +472,7 @@ func TestFetch_isSafeForConcurrentCalls(t *testing.T) {
 	}
 	wg.Wait()
 	if n.Load() != 160 {
-		t.Errorf("%d requests arrived", n.Load())
+		t.Errorf("got %d requests, want 160", n.Load())
 	}
 }
 
@@ -493,7 +493,7 @@ func FuzzAsk(f *testing.F) {
 			return
 		}
 		dial := func(context.Context, string, string) (net.Conn, error) {
-			t.Error("something was dialed")
+			t.Error("dial: got a call, want none")
 			return nil, errors.New("no")
 		}
 		h := hostfuncs.NewHost(&hostfuncs.Options{Web: egress.Options{Dial: dial, Resolver: &zone{}}})
@@ -503,10 +503,10 @@ func FuzzAsk(f *testing.F) {
 		result, err := g.Ask(t.Context(), method, json.RawMessage(params), &streams{})
 		var ask *runtime.AskError
 		if err != nil && (!errors.As(err, &ask) || ask.Message == "" || strings.ContainsAny(ask.Message, "\x00\n\x1b")) {
-			t.Errorf("%s %s: got %#v", method, params, err)
+			t.Errorf("%s %s: got %#v, want an AskError with a printable message", method, params, err)
 		}
 		if err == nil && string(result) != "{}" {
-			t.Errorf("%s %s: got %s", method, params, result)
+			t.Errorf("%s %s: got %s, want {}", method, params, result)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestSecret_reachesServerAndNeverGuest(t *testing.T) {
 	guest := a.text + fmt.Sprint(a.Headers)
 	noEcho(t, "the guest", guest)
 	if strings.Count(guest, "[secret:KEY]") != 5 {
-		t.Errorf("the guest got %q", guest)
+		t.Errorf("the guest got %q, want [secret:KEY] 5 times", guest)
 	}
 	// Guest output that contains the value is redacted too, should a guest obtain one.
 	for _, params := range []string{`{"level":"info","data":"got ` + secretValue + `"}`, `{"level":"info","data":{"x":"` + base64.StdEncoding.EncodeToString([]byte("a"+secretValue)) + `"}}`} {
@@ -90,7 +90,7 @@ func TestSecret_reachesServerAndNeverGuest(t *testing.T) {
 	noEcho(t, "the client", fmt.Sprint(client.messages, client.progress, client.denied))
 	noEcho(t, "a result", string(g.Redact([]byte(`{"content":[{"type":"text","text":"`+secretValue+`"}]}`))))
 	if !strings.Contains(string(receipt), `"family":"secret","target":"KEY"`) {
-		t.Errorf("the receipt does not name it: got %s", receipt)
+		t.Errorf("got receipt %s, want the secret KEY in it", receipt)
 	}
 }
 
@@ -99,7 +99,7 @@ func noEcho(t *testing.T, who, text string) {
 	t.Helper()
 	for _, form := range []string{secretValue, base64.StdEncoding.EncodeToString([]byte(secretValue))[:20], fmt.Sprintf("%x", secretValue), url.QueryEscape(secretValue)} {
 		if strings.Contains(text, form) {
-			t.Errorf("%s holds the value: got %q", who, text)
+			t.Errorf("%s got %q, want no form of the value in it", who, text)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestSecret_goesNowhereElse(t *testing.T) {
 	} {
 		seen = nil
 		if _, err := fetch(t, g, params); err != nil {
-			t.Errorf("%s: got %v", params, err)
+			t.Errorf("%s: got %v, want success", params, err)
 		}
 		if !strings.Contains(params, "/v1/x?to=") {
 			noEcho(t, params, fmt.Sprint(seen))
@@ -124,10 +124,10 @@ func TestSecret_goesNowhereElse(t *testing.T) {
 	}
 	noEcho(t, "another server", fmt.Sprint(others))
 	if len(others) != 3 {
-		t.Errorf("the other server saw %q", others)
+		t.Errorf("the other server saw %q, want 3 requests", others)
 	}
 	if _, err := fetch(t, g, get(at+"/v2?to="+url.QueryEscape(at+"/v1/x"))); err != nil || !strings.Contains(seen[len(seen)-1], secretValue) {
-		t.Errorf("a redirect to where it goes does not carry it: got %q, %v", seen, err)
+		t.Errorf("a redirect to a granted target: got requests %q, %v, want the secret in the last", seen, err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestSecret_placeholderIsReplaced(t *testing.T) {
 	t.Cleanup(g.Close)
 	holder, ok := g.Config("API_KEY")
 	if !ok || len(holder) < 40 || strings.Contains(fmt.Sprint(p.Env()), secretValue) || !strings.Contains(fmt.Sprint(p.Env()), "API_KEY="+holder) {
-		t.Fatalf("the configuration has %q, the environment %q", holder, p.Env())
+		t.Fatalf("got placeholder %q (found: %t) and environment %q, want a placeholder in both and no value", holder, ok, p.Env())
 	}
 	a, err := fetch(t, g, fmt.Sprintf(`{"method":"POST","url":"%s/v1/x?k=%s","headers":{"Authorization":"Basic %s"},"body":"{\"key\":\"%s\"}"}`, at, holder, holder, holder))
 	if err != nil {
@@ -163,11 +163,11 @@ func TestSecret_placeholderIsReplaced(t *testing.T) {
 	}
 	noEcho(t, "the guest", a.text+fmt.Sprint(a.Headers))
 	if _, err := fetch(t, g, fmt.Sprintf(`{"url":"%s/v2?k=%s"}`, at, holder)); err != nil || !strings.Contains(seen[1], holder) {
-		t.Errorf("elsewhere the server saw %q, %v", seen[1], err)
+		t.Errorf("a server without the secret saw %q, %v, want the placeholder", seen[1], err)
 	}
 	raw, err := g.Ask(t.Context(), "secrets/list", nil, nil)
 	if want := `{"secrets":[{"name":"KEY","to":["GET ` + at + `/v1/**","POST ` + at + `/v1/**"],"config":["API_KEY"]}]}`; err != nil || string(raw) != want {
-		t.Errorf("listed as %s, %v", raw, err)
+		t.Errorf("got list %s, %v, want %s", raw, err, want)
 	}
 	_, err = g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"KEY"}`), nil)
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
@@ -203,21 +203,21 @@ func TestSecret_isPutIntoQueryOrRequestIsDenied(t *testing.T) {
 		`secret: OPEN {from: env SALLYPORT_TEST_KEY, reveal: true}`,
 		`secret: KEY {from: env SALLYPORT_TEST_KEY, to: `+at+`/gzip, as: "X: {secret}"}`)
 	if _, err := fetch(t, g, get(at+"/q?a=1&k%65y=mine&b=2")); err != nil || seen[0] != "GET /q?a=1&b=2&key="+url.QueryEscape(secretValue)+"||" {
-		t.Errorf("the server saw %q, %v", seen, err)
+		t.Errorf("the server saw %q, %v, want the key in the query once", seen, err)
 	}
 	_, err := fetch(t, g, get(at+"/none"))
 	wantAsk(t, err, runtime.KindUnavailable, `plugin "demo" may not GET `+at+"/none: the secret NONE cannot be had: env SALLYPORT_TEST_NONE: it is not set", "")
 	if len(seen) != 1 {
-		t.Errorf("without its secret the request left: got %q", seen)
+		t.Errorf("with a secret that is unset: got requests %q, want only the one before", seen)
 	}
 	if r := g.Receipt(); len(r.Denials) != 1 || len(r.Effects) != 2 || r.Effects[0].Count != 1 || r.Effects[1] != (receipt.Effect{Family: "secret", Target: "KEY", Count: 1}) {
-		t.Errorf("what never left is in the receipt: got %+v, %+v", r.Effects, r.Denials)
+		t.Errorf("got effects %+v and denials %+v, want one request and the secret KEY once, and one denial", r.Effects, r.Denials)
 	}
 	_, err = fetch(t, g, get(at+"/gzip"))
 	wantAsk(t, err, runtime.KindUnavailable, strings.TrimPrefix(at, "http://")+" answers in an encoding that was not asked for", "")
 	raw, err := g.Ask(t.Context(), "secrets/get", json.RawMessage(`{"name":"OPEN"}`), nil)
 	if err != nil || string(raw) != `{"value":"`+secretValue+`"}` {
-		t.Errorf("revealed as %s, %v", raw, err)
+		t.Errorf("secrets/get: got %s, %v, want the value", raw, err)
 	}
 }
 
@@ -243,14 +243,14 @@ func TestSecret_isFoundInPiecesThatCleaningJoins(t *testing.T) {
 			for _, text := range [][]byte{raw, []byte("it is " + split)} {
 				out := g.Redact(text)
 				if found, _ := sanitize.Text(string(cleanedForTest(out))); strings.Contains(found, value) || !strings.Contains(found, "[secret:KEY]") {
-					t.Errorf("%q: got %s", between, out)
+					t.Errorf("%q: got %s, want [secret:KEY] for the value", between, out)
 				}
 			}
 		}
 	}
 	for _, text := range []string{`{"a":"x\u200by"}`, "plain\u200btext", "", `[1,"\u0000"]`} {
 		if got := g.Redact([]byte(text)); string(got) != text {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("%q: got %q, want it unchanged", text, got)
 		}
 	}
 }
@@ -293,12 +293,12 @@ func TestSecret_acceptsOnlyKnownEncodings(t *testing.T) {
 		for _, path := range []string{"/other", "/other?as=gzip", "/other?as=identity"} {
 			a, err := fetch(t, g, asking(path, headers))
 			if err != nil || a.text != "it is Bearer [secret:KEY]" || a.Headers["x-accept"] != "gzip" {
-				t.Errorf("%s with %s: got %q, %v, %v", path, headers, a.text, a.Headers["x-accept"], err)
+				t.Errorf("%s with %s: got %q, encoding %v, %v, want it is Bearer [secret:KEY], encoding gzip", path, headers, a.text, a.Headers["x-accept"], err)
 			}
 		}
 		for _, path := range []string{"/other?as=br", "/other?as=gzip&as=gzip", "/other?as=gzip&as=br", "/other?as=gzip,gzip", "/other?as=x-gzip", "/v1/x?as=gzip"} {
 			if a, err := fetch(t, g, asking(path, headers)); err == nil || !strings.Contains(err.Error(), "answers in an encoding that was not asked for") {
-				t.Errorf("%s with %s: got %q, %v", path, headers, a.text, err)
+				t.Errorf("%s with %s: got %q, %v, want a refusal of the encoding", path, headers, a.text, err)
 			}
 		}
 	}
@@ -337,16 +337,16 @@ func TestSecret_isInQueryOfRedirect(t *testing.T) {
 		g.Close()
 		if tt.got == "" {
 			if err == nil || len(seen) != 11 || seen[10] != "/v1/from "+secretValue {
-				t.Errorf("%s: got %q, %v", tt.to, seen, err)
+				t.Errorf("%s: got requests %q, %v, want 11 and an error", tt.to, seen, err)
 			}
 			noEcho(t, "the error", err.Error())
 			continue
 		}
 		if err != nil || len(seen) != 2 || seen[1] != tt.path+" "+tt.got {
-			t.Errorf("%s: got %q, %v", tt.to, seen, err)
+			t.Errorf("%s: got requests %q, %v, want the second to be %s %s", tt.to, seen, err, tt.path, tt.got)
 		}
 		if !strings.Contains(a.URL, placeholder) {
-			t.Errorf("the guest is told %s", a.URL)
+			t.Errorf("got URL %s, want %s in it", a.URL, placeholder)
 		}
 		noEcho(t, "the guest", a.URL+fmt.Sprint(a.Headers))
 	}

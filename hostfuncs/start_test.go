@@ -19,14 +19,14 @@ import (
 func TestFrozen_advancesBySleepsAndReadings(t *testing.T) {
 	f := &frozen{base: time.Second}
 	if a, b := f.monotonic(), f.monotonic(); a != int64(time.Second+look) || b != a+int64(look) {
-		t.Errorf("got %d, %d", a, b)
+		t.Errorf("monotonic: got %d, %d, want %d, %d", a, b, int64(time.Second+look), a+int64(look))
 	}
 	before := f.now()
 	if wait := f.sleep(time.Hour); wait != 0 || f.now().Sub(before) != time.Hour+look {
-		t.Errorf("it waits %v", wait)
+		t.Errorf("sleep of an hour: got a wait of %v and an advance of %v, want 0 and %v", wait, f.now().Sub(before), time.Hour+look)
 	}
 	if wait := f.sleep(math.MaxInt64); wait != math.MaxInt64 || f.now().Sub(before) > 2*time.Hour {
-		t.Errorf("who waits for no time waits %v", wait)
+		t.Errorf("sleep for ever: got %v, want %v and no advance", wait, time.Duration(math.MaxInt64))
 	}
 	for range 5 {
 		f.sleep(math.MaxInt64 - 1)
@@ -52,16 +52,16 @@ func TestPolicy_startHasConfigurationAndNoGrants(t *testing.T) {
 		t.Errorf("got %q, %v, want v", v, ok)
 	}
 	if start.policy.Grants() != nil || call.policy.Grants() == nil {
-		t.Error("it may do something at the start")
+		t.Errorf("grants: got start %v, call %v, want none at the start, some in the call", start.policy.Grants(), call.policy.Grants())
 	}
 	lo, hi, ok := start.Seed()
 	again := p.StartGate()
 	defer again.Close()
 	if lo2, hi2, _ := again.Seed(); !ok || lo != lo2 || hi != hi2 {
-		t.Error("it does not start alike")
+		t.Errorf("seed of the start: got %d, %d, want %d, %d", lo2, hi2, lo, hi)
 	}
 	if _, _, ok := call.Seed(); ok {
-		t.Error("calls are alike")
+		t.Error("seed of a call: got a fixed one, want none")
 	}
 	call.Used(runtime.Usage{Fuel: 7, Memory: 8})
 	if r := call.Receipt(); r.Fuel != 7 || r.Memory != 8 {
@@ -92,7 +92,7 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 	}
 	tree := g.WASI().Tree()
 	if _, e := tree.Open("/srv/a", wasi.OpenOptions{Read: true}); e == wasi.ESUCCESS {
-		t.Error("a file is opened at the start")
+		t.Error("open at the start: got success, want a refusal")
 	}
 	params := json.RawMessage(`{"url":"https://a.example/","method":"GET","key":"k","value":1,"name":"TOKEN","message":"m","data":"d","level":"info","progress":1,
 		"uri":"test://a","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1,"arguments":{}}`)
@@ -100,12 +100,12 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 		answer, err := g.Ask(t.Context(), name, params, noStreams{})
 		var refused *runtime.AskError
 		if err != nil && !errors.As(err, &refused) {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: got %v, want success or an AskError", name, err)
 		}
 		switch name {
 		case "http/fetch", "kv/get", "kv/set", "secrets/get", "elicitation/create", "sampling/createMessage", "tools/call":
 			if err == nil {
-				t.Errorf("%s is answered with %s", name, answer)
+				t.Errorf("%s: got %s, want a refusal", name, answer)
 			}
 			if name == "http/fetch" && err.Error() != `denied: plugin "a" may not GET https://a.example/: nothing is granted while a plugin starts, only in its calls` {
 				t.Error(err)
@@ -133,16 +133,16 @@ func TestPolicy_warmUpHasNothingOfCall(t *testing.T) {
 	defer warm.Close()
 	defer again.Close()
 	if warm.policy.Grants() != nil {
-		t.Error("the warm-up has grants")
+		t.Errorf("got grants %v in the warm-up, want none", warm.policy.Grants())
 	}
 	for _, method := range []string{"http/fetch", "kv/get", "elicitation/create", "sampling/createMessage"} {
 		answer, err := warm.Ask(t.Context(), method, json.RawMessage(`{"url":"https://a.example/","key":"k","message":"m","requestedSchema":{"type":"object","properties":{}},"messages":[],"maxTokens":1}`), noStreams{})
 		if err == nil {
-			t.Errorf("%s is answered with %s", method, answer)
+			t.Errorf("%s: got %s, want a refusal", method, answer)
 		}
 	}
 	if _, e := warm.WASI().Tree().Open("/srv/a", wasi.OpenOptions{Write: true, Create: true}); e == wasi.ESUCCESS {
-		t.Error("a file is opened in the warm-up")
+		t.Error("open in the warm-up: got success, want a refusal")
 	}
 	if v, ok := warm.Config("k"); !ok || v != "v" {
 		t.Errorf("got config %q, want that of the start", v)
@@ -152,10 +152,10 @@ func TestPolicy_warmUpHasNothingOfCall(t *testing.T) {
 	again.policy.plugin.settle(&second)
 	start.policy.plugin.settle(&begun)
 	if a, b := first.Now(), second.Now(); !a.Equal(b) || a.Year() != 2026 {
-		t.Errorf("the clocks of two warm-ups show %v and %v", a, b)
+		t.Errorf("clocks of two warm-ups: got %v and %v, want the same in 2026", a, b)
 	}
 	if a, b := first.Monotonic(), begun.Monotonic(); a <= b {
-		t.Errorf("the monotonic clock goes back from %d in the start to %d in the warm-up", b, a)
+		t.Errorf("monotonic clock: got %d in the warm-up after %d in the start, want an advance", a, b)
 	}
 	var aborted any
 	func() {

@@ -22,7 +22,7 @@ func answering(t *testing.T) (*consent.Answers, *[]string) {
 	a := &consent.Answers{Store: s, By: consent.ByTerminal, Note: func(a consent.Answered) error {
 		line := "{" + string(a.Members()) + "}"
 		if !json.Valid([]byte(line)) {
-			t.Error(line)
+			t.Errorf("got note %s, want JSON", line)
 		}
 		noted = append(noted, line)
 		return nil
@@ -75,20 +75,20 @@ func TestAnswers_coverOthers(t *testing.T) {
 	allow("q0", store.Answer{Once: true, Expires: soon})
 	allow("q3", store.Answer{})
 	if got := left(t, a); got != "q0 q3 ?q1 ?q2 ?q4" {
-		t.Error("unlike ones went:", got)
+		t.Errorf("unlike questions: got %q, want q0 q3 ?q1 ?q2 ?q4", got)
 	}
 	allow("q1", store.Answer{}) // write includes read
 	if got := left(t, a); got != "q1 q3 ?q2 ?q4" {
-		t.Error(got)
+		t.Errorf("write allowed, which includes read: got %q, want q1 q3 ?q2 ?q4", got)
 	}
 	allow("q2", store.Answer{Want: true, Expires: soon}) // expires before the others
 	if got := left(t, a); got != "q1 q2 q3" {
-		t.Error(got)
+		t.Errorf("an answer that expires first: got %q, want q1 q2 q3", got)
 	}
 	asks(t, a, "q5", "fs: write ~/work/c", "fs: write ~/work/**")
 	allow("q5", store.Answer{Want: true})
 	if got := left(t, a); got != "q3 q5" {
-		t.Error(got)
+		t.Errorf("a wider answer: got %q, want q3 q5", got)
 	}
 }
 
@@ -103,13 +103,13 @@ func TestAnswers_noted(t *testing.T) {
 		allowed, a.Deny(t.Context(), "two", until), a.Revoke(t.Context(), "one"), a.Revoke(t.Context(), "two"),
 	} {
 		if err != nil {
-			t.Error(i, err)
+			t.Errorf("answer %d: got %v, want success", i, err)
 		}
 	}
 	_, again := a.Allow(t.Context(), "one", store.Answer{})
 	for i, err := range []error{again, a.Deny(t.Context(), "none", until), a.Revoke(t.Context(), "one"), a.Revoke(t.Context(), "none")} {
 		if !errors.Is(err, store.ErrNotFound) {
-			t.Error(i, err)
+			t.Errorf("answer %d of no question: got %v, want %v", i, err, store.ErrNotFound)
 		}
 	}
 	who := `"event":"answer","by":"terminal","answer":`

@@ -35,13 +35,13 @@ func TestDesk_anotherProcessAnswers(t *testing.T) {
 	ctx := t.Context()
 	q, v := here.Ask(ctx, question(1))
 	if v != consent.Asked || len(q.ID) != 8 {
-		t.Fatal(q, v)
+		t.Fatalf("first question: got %v, verdict %v, want an ID of 8, verdict %v", q, v, consent.Asked)
 	}
 	if again, v := there.Ask(ctx, question(1)); v != consent.Asked || again.ID != q.ID {
-		t.Error(again, v)
+		t.Errorf("the same question: got %v, verdict %v, want ID %s, verdict %v", again, v, q.ID, consent.Asked)
 	}
 	if fmt.Sprint(*told) != "[GET https://a/1]" {
-		t.Error(*told)
+		t.Errorf("got %v told, want only GET https://a/1", *told)
 	}
 	waited := make(chan consent.Verdict)
 	go func() { waited <- here.Wait(ctx, q.ID) }()
@@ -49,15 +49,15 @@ func TestDesk_anotherProcessAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := <-waited; v != consent.Allowed {
-		t.Error(v)
+		t.Errorf("wait for an answer: got %v, want %v", v, consent.Allowed)
 	}
 	for _, d := range []*consent.Desk{here, there} {
 		if g := d.Grants(ctx, "p", "d", "me"); len(g) != 1 || g[0].Line != "net: GET https://a/1" {
-			t.Error(g)
+			t.Errorf("got grants %v, want only net: GET https://a/1", g)
 		}
 		for _, other := range [][3]string{{"p", "d", "you"}, {"p", "other bytes", "me"}, {"q", "d", "me"}} {
 			if g := d.Grants(ctx, other[0], other[1], other[2]); len(g) != 0 {
-				t.Error("an answer is for others:", other, g)
+				t.Errorf("%v: got grants %v, want none", other, g)
 			}
 		}
 	}
@@ -95,15 +95,15 @@ func TestDesk_refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := here.Wait(t.Context(), q.ID); v != consent.Refused {
-		t.Error(v)
+		t.Errorf("wait for a refusal: got %v, want %v", v, consent.Refused)
 	}
 	for _, d := range []*consent.Desk{here, there} {
 		if _, v := d.Ask(t.Context(), question(1)); v != consent.Refused {
-			t.Error(v)
+			t.Errorf("asked after a refusal: got %v, want %v", v, consent.Refused)
 		}
 	}
 	if len(*told) != 1 {
-		t.Error("told again:", *told)
+		t.Errorf("got %v told, want one", *told)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestDesk_waitEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if v := here.Wait(ctx, q.ID); v != consent.Asked {
-		t.Error(v)
+		t.Errorf("wait of an ended call: got %v, want %v", v, consent.Asked)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestDesk_takeOnce(t *testing.T) {
 	}
 	all.Wait()
 	if taken != 1 {
-		t.Errorf("taken %d times", taken)
+		t.Errorf("got it taken %d times, want once", taken)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestDesk_tooMany(t *testing.T) {
 		}
 	}
 	if verdicts[consent.Asked] != 60 || verdicts[consent.Crowded] != 30 || len(*told) != 20 {
-		t.Error(verdicts, len(*told))
+		t.Errorf("got verdicts %v, %d told, want 60 asked, 30 crowded, 20 told", verdicts, len(*told))
 	}
 }
 
@@ -165,10 +165,10 @@ func TestDesk_storeFails(t *testing.T) {
 	}
 	d := consent.New(consent.Options{Store: s})
 	if _, v := d.Ask(t.Context(), question(1)); v != consent.Unasked {
-		t.Error(v)
+		t.Errorf("ask with a closed store: got %v, want %v", v, consent.Unasked)
 	}
 	if d.Take(t.Context(), "x") || len(d.Grants(t.Context(), "p", "d", "me")) != 0 {
-		t.Error("a closed store allows")
+		t.Errorf("a closed store: got a grant, want none")
 	}
 	if _, err := s.Grants(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Error(err)

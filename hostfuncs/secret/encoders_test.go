@@ -89,12 +89,12 @@ func encode(t *testing.T, values []string) (all []encoded) {
 		cmd.Dir, cmd.Stdin = filepath.Join("testdata", "encoders"), strings.NewReader(lines.String())
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%s: %v", language, err)
+			t.Fatalf("%s: got %v, want success", language, err)
 		}
 		for line := range strings.Lines(string(out)) {
 			var said [3]string
 			if err := json.Unmarshal([]byte(line), &said); err != nil {
-				t.Fatalf("%s: %q: %v", language, line, err)
+				t.Fatalf("%s: line %q: got %v, want JSON", language, line, err)
 			}
 			value, _ := hex.DecodeString(said[0])
 			all = append(all, encoded{language, said[1], string(value), said[2]})
@@ -117,7 +117,7 @@ func TestRedactor_findsEncodingsOfLanguages(t *testing.T) {
 			want := around[0] + "[secret:S]" + around[1]
 			text := around[0] + e.text + around[1]
 			if got := redactors[e.value].String(text); !redacted(e, got, want) {
-				t.Errorf("%s, %s of %q: %q became %q", e.by, e.name, e.value, text, got)
+				t.Errorf("%s, %s of %q: %q: got %q, want %q", e.by, e.name, e.value, text, got, want)
 			}
 			if i%23 != 0 {
 				continue
@@ -127,7 +127,7 @@ func TestRedactor_findsEncodingsOfLanguages(t *testing.T) {
 			} {
 				got, err := io.ReadAll(redactors[e.value].Reader(io.NopCloser(from)))
 				if err != nil || !redacted(e, string(got), want) {
-					t.Errorf("%s, %s of %q, %s: %q became %q, %v", e.by, e.name, e.value, name, text, got, err)
+					t.Errorf("%s, %s of %q, %s: %q: got %q, %v, want %q", e.by, e.name, e.value, name, text, got, err, want)
 				}
 			}
 		}
@@ -135,7 +135,7 @@ func TestRedactor_findsEncodingsOfLanguages(t *testing.T) {
 	}
 	t.Logf("seed %d: %d values, encodings looked for: %v", seed, len(values), count)
 	if len(count) < 1 || count["Go"] < 150*20 {
-		t.Errorf("only %v", count)
+		t.Errorf("got encodings %v, want at least %d by Go", count, 150*20)
 	}
 }
 

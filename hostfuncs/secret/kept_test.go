@@ -18,14 +18,14 @@ func TestKept_findsValueByName(t *testing.T) {
 	want := func(what, value string) {
 		t.Helper()
 		if got, err := kept.Get("TOKEN"); got != value || (value == "") != errors.Is(err, secret.ErrUnset) {
-			t.Errorf("%s: %q, %v", what, got, err)
+			t.Errorf("%s: got %q, %v, want %q", what, got, err, value)
 		}
 	}
 	keyring.MockInitWithError(errors.New("no keyring here"))
 	want("nothing", "")
 	where, err := kept.Set("TOKEN", "first-value")
 	if info, statErr := os.Stat(where); err != nil || statErr != nil || info.Mode().Perm() != 0o600 || filepath.Dir(where) != dir {
-		t.Errorf("%s %v %v %v", where, info, statErr, err)
+		t.Errorf("first value: got file %s, %v, %v, %v, want one in %s for its owner only", where, info, statErr, err, dir)
 	}
 	want("a file", "first-value")
 	if _, err := kept.Set("TOKEN", "second-value"); err != nil {
@@ -36,16 +36,16 @@ func TestKept_findsValueByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := kept.Get("TOKEN"); err == nil || got != "" {
-		t.Errorf("one that others read: %q", got)
+		t.Errorf("a file that others read: got %q, %v, want an error", got, err)
 	}
 
 	keyring.MockInit()
 	if where, err := kept.Set("TOKEN", "third-value"); err != nil || where != "the keyring" {
-		t.Error(where, err)
+		t.Errorf("third value: got it in %s, %v, want the keyring", where, err)
 	}
 	want("the keyring", "third-value")
 	if _, err := os.Stat(where); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the old value lies there still:", err)
+		t.Errorf("the old value's file: got %v, want %v", err, os.ErrNotExist)
 	}
 	if err := kept.Remove("TOKEN"); err != nil {
 		t.Error(err)
@@ -56,13 +56,13 @@ func TestKept_findsValueByName(t *testing.T) {
 	}
 	for _, c := range [][2]string{{"TOKEN", ""}, {"TOKEN", "a\nb"}, {"TOKEN", string(make([]byte, 70<<10))}, {"../x", "v"}, {"", "v"}, {"a b", "v"}} {
 		if where, err := kept.Set(c[0], c[1]); err == nil {
-			t.Errorf("%.20q is kept in %s", c, where)
+			t.Errorf("%.20q: got it kept in %s, want an error", c, where)
 		}
 	}
 	keyring.MockInitWithError(errors.New("no keyring here"))
 	for _, name := range []string{".", ".."} {
 		if where, err := kept.Set(name, "value"); err != nil || filepath.Dir(where) != dir {
-			t.Errorf("%s: %s %v", name, where, err)
+			t.Errorf("name %s: got file %s, %v, want one in %s", name, where, err, dir)
 		}
 	}
 }

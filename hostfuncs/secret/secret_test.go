@@ -37,7 +37,7 @@ func TestRedactor_findsEveryEncoding(t *testing.T) {
 		}
 		got := string(redactor().Text([]byte("a " + text + " b")))
 		if got != "a [secret:TOKEN] b" {
-			t.Errorf("%s: %q became %q", name, text, got)
+			t.Errorf("%s: %q: got %q, want a [secret:TOKEN] b", name, text, got)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestRedactor_findsBase64Alignments(t *testing.T) {
 				text := enc.EncodeToString([]byte(plain))
 				got := redactor().String(text)
 				if !strings.Contains(got, "[secret:TOKEN]") || len(got) > len(text)-len(token)+len("[secret:TOKEN]") {
-					t.Errorf("%d before, %d after: %q became %q", before, after, text, got)
+					t.Errorf("%d before, %d after: %q: got %q, want [secret:TOKEN] for the token only", before, after, text, got)
 				}
 			}
 		}
@@ -75,15 +75,15 @@ func TestRedactor_leavesOtherText(t *testing.T) {
 	for _, text := range []string{"", "nothing", token[:11], strings.ToUpper(token)} {
 		in := []byte(text)
 		if got := redactor().Text(in); string(got) != text || len(text) > 0 && &got[0] != &in[0] {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("%q: got %q, want it unchanged and not copied", text, got)
 		}
 	}
 	if secret.NewRedactor(secret.Value{Name: "A", Text: "short"}) != nil {
-		t.Error("a short value is looked for")
+		t.Errorf("a short value: got a redactor, want none")
 	}
 	var none *secret.Redactor
 	if none.String("x") != "x" || string(none.Text([]byte("x"))) != "x" {
-		t.Error("no redactor changes something")
+		t.Errorf("a nil redactor of x: got %q, %q, want x", none.String("x"), none.Text([]byte("x")))
 	}
 }
 
@@ -91,7 +91,7 @@ func TestRedactor_prefersLongestValue(t *testing.T) {
 	r := secret.NewRedactor(secret.Value{Name: "A", Text: "aaaaaaaaaaaaaaa"}, secret.Value{Name: "AB", Text: "aaaaaaaaaaaaaaabbb"}, secret.Value{Name: "C", Text: "cccccccccccccc"})
 	got := r.String("aaaaaaaaaaaaaaabbb,aaaaaaaaaaaaaaa,cccccccccccccccccccccccccccc!")
 	if got != "[secret:AB],[secret:A],[secret:C]!" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want [secret:AB],[secret:A],[secret:C]!", got)
 	}
 }
 
@@ -117,11 +117,11 @@ func TestRedactor_readerHoldsBackOnlyCandidates(t *testing.T) {
 	got := make([]byte, 100)
 	n, err := r.Read(got)
 	if err != nil || string(got[:n]) != "data: event\n\n" {
-		t.Errorf("got %q, %v", got[:n], err)
+		t.Errorf("first event: got %q, %v, want it before the next", got[:n], err)
 	}
 	r.Close()
 	if _, err := out.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("the source is open: %v", err)
+		t.Errorf("write to a closed source: got %v, want %v", err, io.ErrClosedPipe)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestRedactor_readerKeepsErrors(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := io.ReadAll(redactor().Reader(io.NopCloser(io.MultiReader(strings.NewReader("a"+token[:9]), iotest.ErrReader(broken)))))
 	if !errors.Is(err, broken) || string(got) != "a"+token[:9] {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("a source that breaks: got %q, %v, want %q, %v", got, err, "a"+token[:9], broken)
 	}
 }
 
@@ -145,11 +145,11 @@ func FuzzRedactor(f *testing.F) {
 		r := redactor()
 		whole := r.Text([]byte(text))
 		if bytes.Contains(whole, []byte(token)) {
-			t.Fatalf("%q is left", whole)
+			t.Fatalf("got %q, want no token in it", whole)
 		}
 		got, err := io.ReadAll(r.Reader(io.NopCloser(&steps{text, step})))
 		if err != nil || !bytes.Equal(got, whole) {
-			t.Fatalf("%q in steps of %d: %q, whole %q, %v", text, step, got, whole, err)
+			t.Fatalf("%q in steps of %d: got %q, %v, want %q", text, step, got, err, whole)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestSource_readsEnvironmentFilesAndKeyring(t *testing.T) {
 	} {
 		s, err := secret.ParseSource(text)
 		if err != nil || s.String() != text {
-			t.Fatalf("%s: %v, %v", text, s, err)
+			t.Fatalf("%s: got %v, %v, want the same source", text, s, err)
 		}
 		got, err := s.Read(home)
 		if err != nil {
@@ -212,7 +212,7 @@ func TestSource_readsEnvironmentFilesAndKeyring(t *testing.T) {
 	}
 	for _, text := range []string{"", "env", "env A=B", "file x", "keyring x", "keyring /x", "pass x"} {
 		if s, err := secret.ParseSource(text); err == nil {
-			t.Errorf("%q is read as %v", text, s)
+			t.Errorf("%q: got %v, want an error", text, s)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestVault_cachesAndRereadsValues(t *testing.T) {
 	}
 	v := NewVault("", NewVaultKey(), "p", Kept{})
 	if v.Redactor() != nil {
-		t.Error("something is looked for before anything was read")
+		t.Errorf("redactor before a first read: got one, want none")
 	}
 	line := grant.Secret{Name: "TOKEN", From: "file " + file}
 	put("the-first-value-of-all")
@@ -45,7 +45,7 @@ func TestVault_cachesAndRereadsValues(t *testing.T) {
 		}
 	}
 	if got := v.Redactor().String("a the-first-value-of-all b the-second-value-of-all"); strings.Contains(got, "value-of-all") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want both values redacted", got)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestVault_reportsMissingValue(t *testing.T) {
 	var ask *runtime.AskError
 	_, err := v.Value(grant.Secret{Name: "TOKEN", From: "file " + filepath.Join(t.TempDir(), "none")}, "")
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindUnavailable || !strings.HasPrefix(ask.Message, "the secret TOKEN cannot be had: ") {
-		t.Errorf("%v", err)
+		t.Errorf("a missing file: got %v, want the secret TOKEN unavailable", err)
 	}
 }
 
@@ -63,13 +63,13 @@ func TestVault_placeholderIsStable(t *testing.T) {
 	key := NewVaultKey()
 	p := NewVault("", key, "p", Kept{}).Placeholder("TOKEN")
 	if again := NewVault("", key, "p", Kept{}).Placeholder("TOKEN"); again != p || !strings.HasPrefix(p, "sallyport-") {
-		t.Errorf("%s and %s", p, again)
+		t.Errorf("placeholder: got %s, then %s, want the same that begins with sallyport-", p, again)
 	}
 	for what, other := range map[string]string{
 		"name": NewVault("", key, "p", Kept{}).Placeholder("OTHER"), "plugin": NewVault("", key, "q", Kept{}).Placeholder("TOKEN"), "host": NewVault("", NewVaultKey(), "p", Kept{}).Placeholder("TOKEN"),
 	} {
 		if other == p {
-			t.Errorf("the same for another %s", what)
+			t.Errorf("another %s: got the same placeholder %s, want a different one", what, p)
 		}
 	}
 }

@@ -185,10 +185,10 @@ func TestLand_appliesEachKindOfChange(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, after)
 	}
 	if info, _ := os.Stat(filepath.Join(dir, "files/a")); info.Mode().Perm() != 0o604 {
-		t.Errorf("the mode is %v", info.Mode())
+		t.Errorf("got mode %v, want %v", info.Mode(), os.FileMode(0o604))
 	}
 	if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
-		t.Errorf("left behind: %v", records)
+		t.Errorf("after landing: got records %v, want none", records)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestLand_allOrNothing(t *testing.T) {
 			want := list(t, dir)
 			var path *commit.PathError
 			if err := land(t, dir, changes); !errors.Is(err, commit.ErrConflict) || !errors.As(err, &path) {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want %v with a path", err, commit.ErrConflict)
 			}
 			if got := list(t, dir); !slices.Equal(got, want) {
 				t.Errorf("got  %q\nwant %q", got, want)
@@ -243,7 +243,7 @@ func TestLand_undoes(t *testing.T) {
 		}
 	})
 	if err := commit.Land(ctx, filepath.Join(dir, "state"), append(changes, extra)); err == nil || errors.Is(err, commit.ErrHalf) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error other than %v", err, commit.ErrHalf)
 	}
 	if got := list(t, dir); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -282,12 +282,12 @@ func TestCrash_leavesSetUndoneOrFinished(t *testing.T) {
 				c.Env = append(os.Environ(), "LANDING_TEST_DIE="+strconv.Itoa(step), "LANDING_TEST_DIR="+dir, "LANDING_TEST_HOW="+how)
 				out, err := c.CombinedOutput()
 				if err == nil || len(out) > 0 && strings.Contains(string(out), "nil") == strings.Contains(how, "fails") {
-					t.Fatalf("step %d: %v %s", step, err, out)
+					t.Fatalf("step %d: got %v, %s, want a crash in that step", step, err, out)
 				}
 				_ = os.RemoveAll(filepath.Join(dir, "files/zz")) // not part of the landing
 				kept := shelf(filepath.Join(dir, "kept"))
 				if err := commit.Recover(filepath.Join(dir, "state"), kept.Kept, slog.New(slog.DiscardHandler)); err != nil {
-					t.Fatalf("step %d: %v", step, err)
+					t.Fatalf("step %d: got %v from recovery, want success", step, err)
 				}
 				got := slices.DeleteFunc(list(t, dir), func(name string) bool { return name == "zz/" })
 				_, missing := os.Stat(string(kept))
@@ -300,14 +300,14 @@ func TestCrash_leavesSetUndoneOrFinished(t *testing.T) {
 					t.Errorf("step %d: keys %v\ngot  %q\nwant %q\nor   %q", step, missing == nil, got, before, after)
 				}
 				if records, _ := filepath.Glob(filepath.Join(dir, "state", "*.json*")); len(records) > 0 {
-					t.Errorf("step %d: left behind: %v", step, records)
+					t.Errorf("step %d: got records %v after recovery, want none", step, records)
 				}
 				if len(out) > 0 { // the process was not killed
 					break
 				}
 			}
 			if undone < 2 || finished < 3 && how == "" || finished > 0 && strings.Contains(how, "fails") && strings.Contains(how, "keys") {
-				t.Errorf("undone after %d steps, finished after %d", undone, finished)
+				t.Errorf("%q: got %d steps undone, %d finished, want 2 or more undone, 3 or more finished unless the landing fails", how, undone, finished)
 			}
 		})
 	}
@@ -326,7 +326,7 @@ func TestRecover_leavesWhatChangedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(filepath.Join(dir, "files/b")); string(got) != "theirs" {
-		t.Errorf("b is %q", got)
+		t.Errorf("file b: got %q, want theirs", got)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestRecover_livingProcess(t *testing.T) {
 	}
 	ctx := commit.Watch(t.Context(), func(at string) {
 		if err := commit.Recover(filepath.Join(dir, "state"), nil, slog.New(slog.DiscardHandler)); err != nil {
-			t.Error(at, err)
+			t.Errorf("recovery %s: got %v, want success", at, err)
 		}
 	})
 	if err := commit.Land(ctx, filepath.Join(dir, "state"), changes); err != nil {
@@ -377,7 +377,7 @@ func TestLand_many(t *testing.T) {
 	a, _ := os.ReadFile(filepath.Join(dir, "files/a"))
 	b, _ := os.ReadFile(filepath.Join(dir, "files/b"))
 	if len(a) != 1 || !bytes.Equal(a, b) {
-		t.Errorf("a mix landed: %q and %q", a, b)
+		t.Errorf("got %q and %q, want both files from one landing", a, b)
 	}
 }
 
@@ -394,7 +394,7 @@ func TestLand_waitingEnds(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if err := commit.Land(short, filepath.Join(dir, "state"), changes[:1]); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+			t.Errorf("landing beside another: got %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
 	if err := commit.Land(ctx, filepath.Join(dir, "state"), changes); err != nil {

@@ -50,11 +50,11 @@ func TestLinks_ofTheOperator(t *testing.T) {
 		t.Error(err)
 	}
 	if got, e := w.Readlink(w.guest + "/work/abs"); e != 0 || got != w.guest+"/lib" {
-		t.Errorf("%q, %v", got, e)
+		t.Errorf("readlink: got %q, %v, want %s/lib", got, e, w.guest)
 	}
 	st, e := w.Stat(w.guest+"/work/abs", false)
 	if e != 0 || st.Type != wasi.TypeSymlink {
-		t.Errorf("%+v, %v", st, e)
+		t.Errorf("stat of a link: got %+v, %v, want type %v", st, e, wasi.TypeSymlink)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestDanglingLink_createsNothingOutside(t *testing.T) {
 		[]string{"write %s/work"}, jail.Mount{Host: "%s/work"})
 	w.want(w.write("work/out", "x"), wasi.ENOENT, "write to a link to nothing outside")
 	if _, err := os.Lstat(filepath.Join(w.dir, "secret/new")); err == nil {
-		t.Error("the file was made")
+		t.Errorf("write through a link out of the jail: got a file on the host, want none")
 	}
 	w.want(w.write("work/in", "x"), 0, "write to a link to nothing inside")
 	if _, err := os.Stat(filepath.Join(w.dir, "work/sub/new")); err != nil {
@@ -72,10 +72,10 @@ func TestDanglingLink_createsNothingOutside(t *testing.T) {
 	}
 	for _, name := range []string{"in", "out"} {
 		if _, e := w.Open(w.guest+"/work/"+name, wasi.OpenOptions{Write: true, Create: true, Exclusive: true}); e != wasi.EEXIST {
-			t.Errorf("exclusively %s: %v", name, e)
+			t.Errorf("exclusive create of %s: got %v, want %v", name, e, wasi.EEXIST)
 		}
 		if _, e := w.Open(w.guest+"/work/"+name, wasi.OpenOptions{Read: true, NoFollow: true}); e != wasi.ELOOP {
-			t.Errorf("without following %s: %v", name, e)
+			t.Errorf("open of %s without following: got %v, want %v", name, e, wasi.ELOOP)
 		}
 	}
 	w.want(w.Mkdir(w.guest+"/work/out"), wasi.EEXIST, "mkdir on a link")
@@ -152,7 +152,7 @@ func TestTree_rejectsInvalidNames(t *testing.T) {
 		w.Mkdir(w.guest + "/" + deep)
 	}
 	if _, e := w.read(deep + "/f"); e != wasi.ENAMETOOLONG && e != wasi.ENOENT {
-		t.Errorf("very deep: %v", e)
+		t.Errorf("very deep: got %v, want %v or %v", e, wasi.ENAMETOOLONG, wasi.ENOENT)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestHardLink_isSeenAsItsOwnName(t *testing.T) {
 	w.wantList(w.guest+"/work", "A", "a", "x/")
 	st, _ := w.Stat(w.guest+"/work/a", true)
 	if runtime.GOOS != "windows" && st.Nlink != 2 {
-		t.Errorf("%+v", st)
+		t.Errorf("got %+v, want 2 links", st)
 	}
 }
 
@@ -217,11 +217,11 @@ func TestTree_neverFollowsSwappedLinks(t *testing.T) {
 			got, e := w.read("work/" + path)
 			switch {
 			case e == 0 && got != own:
-				t.Fatalf("read %s: %q", path, got)
+				t.Fatalf("read %s: got %q, want %q", path, got, own)
 			case e == 0:
 				reached++
 			case e != wasi.ENOENT && e != wasi.EBUSY && e != wasi.ENOTDIR:
-				t.Fatalf("read %s: %v", path, e)
+				t.Fatalf("read %s: got %v, want %v, %v or %v", path, e, wasi.ENOENT, wasi.EBUSY, wasi.ENOTDIR)
 			}
 			if e := w.write("work/d/new", "x"); e == 0 {
 				_ = w.Unlink(w.guest + "/work/d/new")
@@ -236,11 +236,11 @@ func TestTree_neverFollowsSwappedLinks(t *testing.T) {
 		entries, err := os.ReadDir(d)
 		info, err2 := os.Stat(filepath.Join(d, "key"))
 		if err != nil || err2 != nil || len(entries) != 1 || info.ModTime().Unix() == 0 {
-			t.Errorf("%s was changed: %v, %v, %v", d, entries, err, err2)
+			t.Errorf("%s: got entries %v, %v, %v, want only its key unchanged", d, entries, err, err2)
 		}
 	}
 	if reached == 0 {
-		t.Error("the guest never got through")
+		t.Errorf("got no read that succeeded, want at least one")
 	}
 }
 
@@ -252,21 +252,21 @@ func TestTree_statsFilesAndFolders(t *testing.T) {
 	}
 	st, e := w.Stat(w.guest+"/a", true)
 	if e != 0 || st.Size != info.Size() || st.Mtime != info.ModTime().UnixNano() || st.Type != wasi.TypeRegular {
-		t.Errorf("%+v, %v", st, e)
+		t.Errorf("got %+v, %v, want that of the host's file %+v", st, e, info)
 	}
 	d, e := w.Open(w.guest+"/d", wasi.OpenOptions{Read: true})
 	if e != 0 {
-		t.Fatal(e)
+		t.Fatalf("open of a folder: got %v, want success", e)
 	}
 	defer d.Close()
 	w.want(w.Rename(w.guest+"/d", w.guest+"/e"), 0, "rename")
 	if d.Path() != w.guest+"/e" {
-		t.Errorf("path of the open folder: %s", d.Path())
+		t.Errorf("open folder after its rename: got path %s, want %s/e", d.Path(), w.guest)
 	}
 	at := int64(1_000_000_000)
 	w.want(d.Chtimes(wasi.Times{Mtime: &at}), 0, "times")
 	if st, e := d.Stat(); e != 0 || st.Mtime != at || st.Type != wasi.TypeDirectory {
-		t.Errorf("%+v, %v", st, e)
+		t.Errorf("stat of the open folder: got %+v, %v, want modified at %d", st, e, at)
 	}
 	w.want(d.Sync(), 0, "sync")
 	for what, e := range map[string]wasi.Errno{

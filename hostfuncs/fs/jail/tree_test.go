@@ -165,7 +165,7 @@ func (w *world) list(guest string) []string {
 	w.t.Helper()
 	d, e := w.Open(guest, wasi.OpenOptions{Read: true, Directory: true})
 	if e != wasi.ESUCCESS {
-		w.t.Errorf("open %s: %v", guest, e)
+		w.t.Errorf("open %s: got %v, want success", guest, e)
 		return nil
 	}
 	defer d.Close()
@@ -173,7 +173,7 @@ func (w *world) list(guest string) []string {
 	for {
 		entries, e := d.ReadDir(3)
 		if e != wasi.ESUCCESS {
-			w.t.Error(e)
+			w.t.Errorf("read of %s: got %v, want success", guest, e)
 		}
 		if len(entries) == 0 {
 			slices.Sort(names)
@@ -214,7 +214,7 @@ func TestTree_showsOnlyGrantedFiles(t *testing.T) {
 	w.wantList(w.guest+"/other", "d")
 	w.wantList(w.guest+"/work", "a", "new", "ro/", "sub/")
 	if got, _ := os.ReadFile(filepath.Join(w.dir, "work/new")); string(got) != "text" {
-		t.Errorf("wrote %q", got)
+		t.Errorf("work/new: got %q, want text", got)
 	}
 }
 
@@ -223,10 +223,10 @@ func TestTree_listsWayToMounts(t *testing.T) {
 	for at := w.guest; ; at = filepath.ToSlash(filepath.Dir(at)) {
 		st, e := w.Stat(at, true)
 		if e != 0 || st.Type != wasi.TypeDirectory || st.Ino == 0 {
-			t.Errorf("stat %s: %+v, %v", at, st, e)
+			t.Errorf("stat %s: got %+v, %v, want a folder with an inode", at, st, e)
 		}
 		if n := len(w.list(at)); n != 1 {
-			t.Errorf("%s lists %d entries", at, n)
+			t.Errorf("%s: got %d entries, want 1", at, n)
 		}
 		if at == "/" {
 			break
@@ -245,7 +245,7 @@ func TestTree_listsWayToMounts(t *testing.T) {
 	w.want(w.Rmdir(in+"/work"), wasi.EBUSY, "rmdir of a mount")
 	w.want(w.Rename(in+"/work", in+"/work/b"), wasi.EBUSY, "rename of a mount")
 	if _, e := w.Readlink(in); e != wasi.EINVAL {
-		t.Error(e)
+		t.Errorf("readlink of a folder: got %v, want %v", e, wasi.EINVAL)
 	}
 	w.wantRead("in/../in/work/a", "in/work/a", 0)
 }
@@ -271,7 +271,7 @@ func TestTree_readGrantAllowsNoWrite(t *testing.T) {
 	}
 	w.wantRead("l", "a", 0)
 	if !slices.Contains(w.rules.refused, "write "+filepath.Join(w.dir, "a")) {
-		t.Errorf("refusals recorded: %q", w.rules.refused)
+		t.Errorf("got refusals %q, want write %s/a", w.rules.refused, w.dir)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestDenied_doesNotExist(t *testing.T) {
 		"secret/../a", "secret/sub/../../a", "none/../a"} {
 		w.wantRead(path, "", wasi.ENOENT)
 		if _, e := w.Stat(w.guest+"/"+path, false); e != wasi.ENOENT {
-			t.Errorf("stat %s: %v", path, e)
+			t.Errorf("stat %s: got %v, want %v", path, e, wasi.ENOENT)
 		}
 		w.want(w.write(path, "x"), wasi.ENOENT, "write ", path)
 		w.want(w.Unlink(w.guest+"/"+path), wasi.ENOENT, "unlink ", path)
@@ -298,7 +298,7 @@ func TestDenied_doesNotExist(t *testing.T) {
 	w.rules.refused = nil
 	w.wantList(w.guest, "a", "pub/")
 	if len(w.rules.refused) != 0 {
-		t.Errorf("a listing recorded refusals: %q", w.rules.refused)
+		t.Errorf("after a listing: got refusals %q, want none", w.rules.refused)
 	}
 	w.wantRead("secret/sub/key", "", wasi.ENOENT)
 	if want := []string{"read " + filepath.Join(w.dir, "secret", "sub", "key")}; !slices.Equal(w.rules.refused, want) {
@@ -315,7 +315,7 @@ func TestTree_passesFoldersThatLeadToGrants(t *testing.T) {
 	plain := jail.New([]jail.Mount{{Host: w.dir}}, w.rules)
 	defer plain.Close()
 	if f, e := plain.Open(w.guest+"/p/src/a", wasi.OpenOptions{Read: true}); e != 0 {
-		t.Errorf("without a viewer: %v", e)
+		t.Errorf("without a viewer: got %v, want success", e)
 	} else {
 		f.Close()
 	}
@@ -333,12 +333,12 @@ func TestTree_mountsUnderOtherNames(t *testing.T) {
 	w.want(w.write("none/x", "x"), wasi.ENOENT, "write below what is not there")
 	w.want(w.write("etc/config", "x"), 0, "write")
 	if st, e := w.Stat("/etc/config/", true); e != wasi.ENOTDIR {
-		t.Errorf("%+v, %v", st, e)
+		t.Errorf("stat of a file as a folder: got %+v, %v, want %v", st, e, wasi.ENOTDIR)
 	}
 	w.wantList("/etc", "config")
 	for _, name := range w.list("/") {
 		if name == "later" || name == "later/" || name == "none/" || name == "r/" {
-			t.Errorf("/ lists %s", name)
+			t.Errorf("list of /: got %s, want it hidden", name)
 		}
 	}
 	w.want(w.Mkdir("/later"), 0, "mkdir of a mount that is missing")
@@ -347,7 +347,7 @@ func TestTree_mountsUnderOtherNames(t *testing.T) {
 	w.want(w.write("etc/config", "again"), 0, "make it again")
 	w.want(w.Symlink("one", "/etc/l"), wasi.EROFS, "symlink beside it")
 	if got, _ := os.ReadFile(filepath.Join(w.dir, "one")); string(got) != "again" {
-		t.Errorf("%q", got)
+		t.Errorf("file one: got %q, want again", got)
 	}
 }
 
@@ -394,12 +394,12 @@ func TestTree_closeKeepsOpenFiles(t *testing.T) {
 	w := newWorld(t, []string{"a"}, []string{"write %s"})
 	f, e := w.Open(w.guest+"/a", wasi.OpenOptions{Read: true, Write: true})
 	if e != 0 {
-		t.Fatal(e)
+		t.Fatalf("open: got %v, want success", e)
 	}
 	w.Tree.Close()
 	w.Tree.Close()
 	if _, e := f.WriteAt([]byte("x"), 0); e != 0 {
-		t.Error(e)
+		t.Errorf("write after the tree's close: got %v, want success", e)
 	}
 	w.want(f.Close(), 0, "close")
 }

@@ -82,10 +82,10 @@ func TestVerify_whole(t *testing.T) {
 	dir, _ := written(t)
 	r := verify(t, dir)
 	if len(r.Problems) != 0 || r.Chains != 2 || r.Lines != 20 || len(r.Open) != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want 2 whole chains of 20 lines", r)
 	}
 	if r := verify(t, t.TempDir()); len(r.Problems) != 0 || r.Chains != 0 {
-		t.Errorf("nothing written: %+v", r)
+		t.Errorf("nothing written: got %+v, want no chains and no problems", r)
 	}
 }
 
@@ -154,7 +154,7 @@ func firstChain(t *testing.T, dir string) string {
 			return f
 		}
 	}
-	t.Fatal("no chain is the first")
+	t.Fatalf("got no first chain, want one")
 	return ""
 }
 
@@ -162,13 +162,13 @@ func TestProves_onlyKeptLines(t *testing.T) {
 	dir, marks := written(t)
 	line, err := audit.Proves(dir, marks[3].String())
 	if err != nil || !bytes.Contains(line, []byte("the text of line 3")) {
-		t.Errorf("%s, %v", line, err)
+		t.Errorf("line 3: got %s, %v, want it proved", line, err)
 	}
 	wrong := marks[3]
 	wrong.MAC = marks[4].MAC
 	for _, mark := range []string{wrong.String(), "x", "a/b/c", marks[3].Chain + "/999/00"} {
 		if _, err := audit.Proves(dir, mark); err == nil {
-			t.Errorf("%s is proved", mark)
+			t.Errorf("%s: got it proved, want an error", mark)
 		}
 	}
 }
@@ -179,11 +179,11 @@ func TestCrash_leavesVerifiableChain(t *testing.T) {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "AUDIT_TEST_DIR="+dir)
 	if out, err := c.CombinedOutput(); err == nil || len(out) > 0 {
-		t.Fatalf("%v %s", err, out)
+		t.Fatalf("a process that dies: got %v, %s, want an error without output", err, out)
 	}
 	r := verify(t, dir)
 	if len(r.Problems) != 0 || r.Lines < 402 || len(r.Open) != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("after a crash: got %+v, want 402 lines or more, one open chain, no problems", r)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestLog_manyAtOnce(t *testing.T) {
 	}
 	work.Wait()
 	if r := verify(t, dir); len(r.Problems) != 0 || r.Lines != 3*2002 || r.Chains != 3 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want 3 chains of %d lines in all without problems", r, 3*2002)
 	}
 }
 
@@ -220,10 +220,10 @@ func TestLog_nothingBeforeTheFirstLine(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("a folder was made")
+		t.Errorf("an unused log: got a folder made, want none")
 	}
 	if _, err := l.Append([]byte(`"x":1`)); err == nil {
-		t.Error("a closed log takes lines")
+		t.Errorf("append to a closed log: got success, want an error")
 	}
 }
 
@@ -250,9 +250,9 @@ func TestVerify_withoutKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := audit.Verify(dir); err != nil || r.Chains != 1 || len(r.Problems) != 1 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v, want one chain and one problem", r, err)
 	}
 	if r, err := audit.Verify(filepath.Join(dir, "none")); err != nil || r.Chains != 0 || len(r.Problems) != 0 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("a folder that is missing: got %+v, %v, want no chains and no problems", r, err)
 	}
 }

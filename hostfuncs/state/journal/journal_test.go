@@ -22,7 +22,7 @@ func again(t *testing.T, j *Journal) *Journal {
 	t.Helper()
 	raw := j.Append(nil)
 	if len(raw) > j.Size() {
-		t.Errorf("%d bytes, and Size says %d", len(raw), j.Size())
+		t.Errorf("got %d bytes, want at most Size, %d", len(raw), j.Size())
 	}
 	next, err := Decode(raw)
 	if err != nil {
@@ -30,7 +30,7 @@ func again(t *testing.T, j *Journal) *Journal {
 	}
 	next.real = j.real
 	if got := next.Append(nil); !bytes.Equal(got, raw) {
-		t.Errorf("decoded and encoded again it is\n%x\nand was\n%x", got, raw)
+		t.Errorf("decoded and encoded again: got\n%x\nwant\n%x", got, raw)
 	}
 	return next
 }
@@ -48,12 +48,12 @@ func TestJournal_replay(t *testing.T) {
 	now := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	j := beginning(&now)
 	if _, replay := do(t, j, "fetch", "a"); replay {
-		t.Error("the first run replays")
+		t.Error("first run: got a replay, want none")
 	}
 	now = now.Add(time.Second)
 	j.Record([]byte("answer"), "fetch", []byte("a"))
 	if j.Replaying() {
-		t.Error("it replays what it has just done")
+		t.Error("after a record: got a replay, want none")
 	}
 	do(t, j, "ask", "q")
 	if err := j.Open("ask", []byte("q")); err != nil {
@@ -63,22 +63,22 @@ func TestJournal_replay(t *testing.T) {
 	now = now.Add(time.Hour)
 	j = again(t, j)
 	if outcome, replay := do(t, j, "fetch", "a"); !replay || outcome != "answer" {
-		t.Errorf("replayed %v %q", replay, outcome)
+		t.Errorf("fetch a: got replay %t with %q, want true with answer", replay, outcome)
 	}
 	if !j.Replaying() {
-		t.Error("the question is no part of the replay")
+		t.Error("before the open question: got no replay, want one")
 	}
 	if _, replay := do(t, j, "ask", "q"); replay || j.Replaying() {
-		t.Error("an open question was answered")
+		t.Error("an open question: got a replay, want none")
 	}
 	j.Record([]byte("yes"), "ask", []byte("q"))
 	if got := j.Now().Sub(now).Abs(); got > time.Millisecond {
-		t.Errorf("the clock is %v off after the question", got)
+		t.Errorf("clock after the question: got %v off, want at most %v", got, time.Millisecond)
 	}
 	j = again(t, j)
 	do(t, j, "fetch", "a")
 	if outcome, replay := do(t, j, "ask", "q"); !replay || outcome != "yes" {
-		t.Errorf("the answer: %v %q", replay, outcome)
+		t.Errorf("the answer: got replay %t with %q, want true with yes", replay, outcome)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestJournal_world(t *testing.T) {
 		note()
 		wait := j.Sleep(time.Minute)
 		if !j.Replaying() && wait != time.Minute || j.Replaying() && wait != 0 {
-			t.Errorf("waits %v, replaying %v", wait, j.Replaying())
+			t.Errorf("sleep while replaying %t: got %v, want %v live and 0 in a replay", j.Replaying(), wait, time.Minute)
 		}
 		note()
 		if _, replay := do(t, j, "fetch", "a"); !replay {
@@ -111,10 +111,10 @@ func TestJournal_world(t *testing.T) {
 	}
 	now = now.Add(24 * time.Hour)
 	if second := live(again(t, j)); strings.Join(first, "\n") != strings.Join(second, "\n") {
-		t.Errorf("first  %q\nsecond %q", first, second)
+		t.Errorf("run again: got %q, want %q", second, first)
 	}
 	if other := live(beginning(&now)); other[2] == first[2] {
-		t.Error("two calls have the same random numbers")
+		t.Errorf("two calls: got the same random numbers %q, want different ones", first[2])
 	}
 }
 
@@ -138,7 +138,7 @@ func TestJournal_diverged(t *testing.T) {
 	j = again(t, j)
 	do(t, j, "fetch", "a")
 	if _, _, err := j.Next("ask", []byte("another")); err == nil {
-		t.Error("another question was taken for the one that was asked")
+		t.Error("another question than before: got success, want an error")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestJournal_observed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if size := len(j.Append(nil)); size > 200 {
-		t.Errorf("three looks make %d bytes", size)
+		t.Errorf("three looks: got %d bytes, want at most 200", size)
 	}
 	for looks, want := range map[string]error{"a b a": nil, "a b c": ErrChanged, "a b": ErrChanged, "": errors.New("its call 1 is ask when it is run again, and was looking at files and keys")} {
 		k := again(t, j)
@@ -172,15 +172,15 @@ func TestJournal_full(t *testing.T) {
 	j := beginning(&now)
 	j.Record(make([]byte, j.Reserve()-100), "fetch")
 	if err := j.Open("ask"); err != nil {
-		t.Errorf("just fits: %v", err)
+		t.Errorf("a question that just fits: got %v, want success", err)
 	}
 	j.Record(make([]byte, j.Reserve()+1), "fetch")
 	if j.Reserve() != 0 || j.Replaying() {
-		t.Errorf("full: %d bytes of room", j.Reserve())
+		t.Errorf("full: got %d bytes of room, replaying %t, want 0, false", j.Reserve(), j.Replaying())
 	}
 	j.Record(nil, "fetch") // the call continues
 	if err := j.Open("ask"); err != ErrFull {
-		t.Errorf("got %v", err)
+		t.Errorf("a question in a full journal: got %v, want %v", err, ErrFull)
 	}
 }
 
@@ -191,10 +191,10 @@ func TestJournal_bindRejectsOtherGrants(t *testing.T) {
 		t.Error(err)
 	}
 	if err := again(t, j).Bind([]byte("another")); err != ErrOther {
-		t.Errorf("got %v", err)
+		t.Errorf("bound to another call: got %v, want %v", err, ErrOther)
 	}
 	if New().Bound() || !j.Bound() {
-		t.Error("a new journal is bound, or one that was kept is not")
+		t.Errorf("bound: got new %t, kept %t, want false, true", New().Bound(), j.Bound())
 	}
 }
 
@@ -213,7 +213,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Decode(j.Append(nil))
 		if err != nil || !bytes.Equal(again.Append(nil), j.Append(nil)) {
-			t.Errorf("%x is decoded to another journal: %v", raw, err)
+			t.Errorf("%x decoded: got another journal, %v, want the same", raw, err)
 		}
 		for range 3 {
 			if _, replay, err := j.Next("fetch", []byte("a")); !replay && err == nil {

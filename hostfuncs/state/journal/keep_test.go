@@ -69,10 +69,10 @@ func TestKeep_continuesAfterCrash(t *testing.T) {
 
 		j := d.after(t, New())
 		if outcome, replay := do(t, j, "fetch", "a"); !replay || outcome != "did a" {
-			t.Errorf("%s: a is %v %q", crash, replay, outcome)
+			t.Errorf("%s: fetch a: got replay %t with %q, want true with did a", crash, replay, outcome)
 		}
 		if outcome, replay := do(t, j, "look", "x"); replay != (crash != "before") || replay && outcome != "seen" {
-			t.Errorf("%s: x is %v %q", crash, replay, outcome)
+			t.Errorf("%s: look x: got replay %t with %q, want %t with seen", crash, replay, outcome, crash != "before")
 		}
 		if crash == "before" { // x was observed again
 			j.Record([]byte("seen"), "look", []byte("x"))
@@ -81,22 +81,22 @@ func TestKeep_continuesAfterCrash(t *testing.T) {
 		var unknown *UnknownError
 		switch {
 		case crash == "during" && (!errors.As(err, &unknown) || unknown.What != "POST b"):
-			t.Errorf("b: %v", err)
+			t.Errorf("%s: change b: got %v, want an unknown outcome of POST b", crash, err)
 		case crash != "during" && (err != nil || replay != (crash == "after")):
-			t.Errorf("%s: b: %v %v", crash, replay, err)
+			t.Errorf("%s: change b: got %v, replay %t, want success, replay %t", crash, err, replay, crash == "after")
 		}
 		if crash != "during" {
 			continue
 		}
 		if family, what := j.Unfinished(); family != "fetch" || what != "POST b" {
-			t.Errorf("%s %s", family, what)
+			t.Errorf("unfinished: got %s %s, want fetch POST b", family, what)
 		}
 		j.Retry() // the operator allows a repetition
 		if again, err := change(t, j, "b", ""); err != nil || again != key || key == "" {
-			t.Errorf("sent again with key %q, and was %q: %v", again, key, err)
+			t.Errorf("sent again: got key %q, %v, want key %q", again, err, key)
 		}
 		if j = d.after(t, New()); len(j.entries) != 3 || j.last() != answered {
-			t.Errorf("%+v", j.entries)
+			t.Errorf("got entries %+v, want 3, the last answered", j.entries)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func TestKeep_fails(t *testing.T) {
 	d.fails = true
 	j.Record([]byte("did a"), "fetch", []byte("a")) // the outcome stays unknown
 	if _, err := change(t, j, "b", ""); err == nil {
-		t.Error("it begins all the same")
+		t.Error("a change that cannot be kept: got success, want an error")
 	}
 	if _, what := d.after(t, New()).Unfinished(); what != "POST a" {
-		t.Errorf("%q is unfinished", what)
+		t.Errorf("unfinished: got %q, want POST a", what)
 	}
 	d.fails = false
 	if _, err := change(t, j, "b", ""); err != nil {
@@ -125,7 +125,7 @@ func TestKeep_fails(t *testing.T) {
 	j = d.after(t, New())
 	for _, request := range []string{"a", "b"} {
 		if outcome, replay := do(t, j, "fetch", request); !replay || outcome != "did "+request {
-			t.Errorf("%s: %v %q", request, replay, outcome)
+			t.Errorf("%s: got replay %t with %q, want true with did %s", request, replay, outcome, request)
 		}
 	}
 }
@@ -154,15 +154,15 @@ func TestKeep_afterQuestion(t *testing.T) {
 	j = d.after(t, state())
 	for i, want := range []string{"did a", "yes", "did b"} {
 		if j.entries[i].how != answered || string(j.entries[i].outcome) != want {
-			t.Errorf("%d: %+v", i, j.entries[i])
+			t.Errorf("entry %d: got %+v, want %q answered", i, j.entries[i], want)
 		}
 	}
 	if len(j.entries) != 3 || j.next != 0 {
-		t.Errorf("%+v", j)
+		t.Errorf("got %+v, want 3 entries from the start", j)
 	}
 	foreign := beginning(&now)
 	if err := foreign.Continue(d.parts); err != errFormat {
-		t.Errorf("the parts of another journal: %v", err)
+		t.Errorf("the parts of another journal: got %v, want %v", err, errFormat)
 	}
 }
 
@@ -179,9 +179,9 @@ func TestKeep_full(t *testing.T) {
 	}
 	written := len(d.parts)
 	if second, err := change(t, j, "b", ""); err != nil || second == first || len(d.parts) != written {
-		t.Errorf("%v, %s and %s, %d parts", err, first, second, len(d.parts))
+		t.Errorf("change b: got %v, keys %s and %s, %d parts, want success, two keys, %d parts", err, first, second, len(d.parts), written)
 	}
 	if err := New().Continue(d.parts); err != ErrFull {
-		t.Errorf("got %v", err)
+		t.Errorf("more parts than fit: got %v, want %v", err, ErrFull)
 	}
 }
