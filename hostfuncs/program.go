@@ -14,12 +14,19 @@ type process struct {
 	args, env      []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	polls          bool // the standard streams are non-blocking
 }
 
 // Launch sets the command line and the streams of a program, before the guest runs. An empty name in args is that of
 // the plugin. The operator's variables win over env; a nil stdin is at its end. Standard error also goes to the log.
 func (g *Gate) Launch(args, env []string, stdin io.Reader, stdout, stderr io.Writer) {
-	g.program = &process{slices.Clone(args), env, stdin, stdout, stderr}
+	g.program = &process{args: slices.Clone(args), env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+}
+
+// LaunchServer sets the standard streams of a program that serves MCP on them, before the guest runs. Standard error
+// goes to the log. The streams of a guest that polls are non-blocking.
+func (g *Gate) LaunchServer(stdin io.ReadCloser, stdout io.Writer, polls bool) {
+	g.program = &process{args: []string{""}, env: []string{"NO_COLOR=1", "TERM=dumb"}, stdin: stdin, stdout: stdout, stderr: io.Discard, polls: polls}
 }
 
 // run sets the options of a guest that is a program. A nil process changes nothing.
@@ -38,6 +45,7 @@ func (p *process) run(o *wasi.Options) {
 			o.Env = append(o.Env, variable)
 		}
 	}
+	o.Nonblock = p.polls
 	o.Stdin, o.Stdout, o.Stderr = p.stdin, p.stdout, io.MultiWriter(o.Stderr, p.stderr)
 }
 

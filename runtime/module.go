@@ -81,11 +81,16 @@ const maxSection = 1 << 20
 
 // dialectSections copies the custom sections that dialects read.
 func dialectSections(b *wasmbin.Binary) map[string][]byte {
-	data, ok := b.CustomSection(wasmbin.CommandSection)
-	if !ok || len(data) > maxSection {
-		return nil
+	var sections map[string][]byte
+	for _, name := range []string{wasmbin.CommandSection, wasmbin.ProducersSection} {
+		if data, ok := b.CustomSection(name); ok && len(data) <= maxSection {
+			if sections == nil {
+				sections = map[string][]byte{}
+			}
+			sections[name] = bytes.Clone(data)
+		}
 	}
-	return map[string][]byte{wasmbin.CommandSection: bytes.Clone(data)}
+	return sections
 }
 
 // CustomSection returns a custom section for dialects; the caller must not modify it.

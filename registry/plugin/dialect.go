@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	serverabi "github.com/sallyport-mcp/sallyport/runtime/abi/server"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -44,9 +45,10 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// named adds to the error of a program without a tool file the command that writes one.
+// named adds to the error of a program that is no MCP server and has no tool file the command that writes one.
 func named(err error, path string) error {
-	if !errors.Is(err, errCommand) {
+	silent := errors.Is(err, serverabi.ErrNoServer)
+	if !silent && !errors.Is(err, errCommand) {
 		return err
 	}
 	if near := toolfile.Misnamed(path); near != "" {
@@ -54,6 +56,9 @@ func named(err error, path string) error {
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
 		path = strconv.Quote(path)
+	}
+	if silent {
+		return fmt.Errorf("%w: sallyport wrap %s writes a first one; and it is no MCP server that answers on its standard input: %w", errCommand, path, err)
 	}
 	return fmt.Errorf("%w: sallyport wrap %s writes a first one", err, path)
 }

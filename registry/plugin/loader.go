@@ -103,7 +103,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	}
 	if raw == nil {
 		if raw, err = l.describe(ctx, m, bytes.Clone(wasm)); err != nil { // compilation retains the bytes
-			return nil, fmt.Errorf("plugin/describe: %w", err)
+			return nil, named(fmt.Errorf("plugin/describe: %w", err), path)
 		}
 	}
 	raw = bytes.Clone(raw) // do not retain the whole file

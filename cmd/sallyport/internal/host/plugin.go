@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/server"
 )
 
 // Functions returns all host functions that a guest may import.
@@ -30,8 +31,11 @@ func pluginConfigs(s *settings.Settings) map[string]registry.Config {
 // The gate provides the configuration of Extism plugins.
 var _ extism.Configured = (*hostfuncs.Gate)(nil)
 
-// The gate runs programs.
-var _ command.Launcher = (*hostfuncs.Gate)(nil)
+// The gate runs programs and servers.
+var (
+	_ command.Launcher = (*hostfuncs.Gate)(nil)
+	_ server.Launcher  = (*hostfuncs.Gate)(nil)
+)
 
 // Dialects returns the ABIs in the order in which a module is tested for them.
 func Dialects() []registry.Dialect {
@@ -39,6 +43,7 @@ func Dialects() []registry.Dialect {
 		{Recognises: native.Recognises, Dialect: native.New()},
 		{Recognises: extism.Recognises, Dialect: extism.New()},
 		{Recognises: command.Recognises, Dialect: command.New()},
+		{Recognises: server.Recognises, Dialect: server.New()},
 	}
 }
 

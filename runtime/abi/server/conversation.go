@@ -1,0 +1,249 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+const (
+	// latest is the newest version of the protocol with a handshake.
+	latest = "2025-11-25"
+	// progressToken is the token of the request of a call.
+	progressToken = `"sallyport"`
+	// maxMessages limits the messages and other lines of a server in one call.
+	maxMessages = 10000
+	// maxUnread limits the messages that a server was sent and has not read, in bytes.
+	maxUnread = 64 << 20
+	// envelope is the size of a message around its result, in bytes.
+	envelope = 64 << 10
+	// maxNote limits a line in an error or in the log, in bytes.
+	maxNote = 400
+	// codeRefused is the JSON-RPC code of a refused request of the server; the reason is in data.kind.
+	codeRefused = -32000
+)
+
+// versions are the versions of the protocol with a handshake.
+var versions = []string{latest, "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// client is the purpose of a conversation.
+type client interface {
+	// begin sends the first request after the handshake.
+	begin(initialized json.RawMessage)
+	// answered takes the response to a request that the client sent. It sends the next one, or finishes.
+	answered(result json.RawMessage, failed *jsonrpc.Error)
+}
+
+// conversation is the host's side of the protocol in one call. The guest's writes drive it: it is used by the
+// goroutine of the call only.
+type conversation struct {
+	ctx    context.Context
+	gate   runtime.Gate
+	input  *input
+	client client
+	limit  int // of a result, in bytes
+
+	line     []byte // the start of an incomplete line
+	received int    // lines
+	id       int    // of the last request
+	method   string // of the request without a response; "" if there is none
+	greeted  bool   // the handshake is complete
+
+	over   bool
+	result json.RawMessage
+}
+
+func newConversation(ctx context.Context, limit int) *conversation {
+	return &conversation{ctx: ctx, input: newInput(), limit: limit}
+}
+
+// greet sends the first message of the handshake.
+func (c *conversation) greet(client client) {
+	c.client = client
+	c.request("initialize", json.RawMessage(`{"protocolVersion":"`+latest+`",`+
+		`"capabilities":{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}},`+
+		`"clientInfo":{"name":"sallyport","version":"1"}}`))
+}
+
+// request sends a request. There is one at a time.
+func (c *conversation) request(method string, params json.RawMessage) {
+	c.id++
+	c.method = method
+	m := jsonrpc.Message{ID: c.requestID(), Method: method, Params: params}
+	c.send(m.Append(nil))
+}
+
+func (c *conversation) requestID() json.RawMessage { return strconv.AppendInt(nil, int64(c.id), 10) }
+
+func (c *conversation) send(message []byte) {
+	if c.input.send(jsonraw.OneLine(message)) > maxUnread {
+		runtime.Abort(endOf(runtime.KindLimit, "the server reads none of the messages that it is sent: over %d bytes wait", maxUnread))
+	}
+}
+
+// finish ends the guest with a result.
+func (c *conversation) finish(result json.RawMessage) {
+	if len(result) > c.limit {
+		runtime.Abort(endOf(runtime.KindLimit, "the server's result is over the limit of %d bytes (limits.output)", c.limit))
+	}
+	c.over, c.result = true, bytes.Clone(result)
+	runtime.Exit(0)
+}
+
+// fail ends the guest with the error that it returned.
+func (c *conversation) fail(e *jsonrpc.Error) {
+	runtime.Abort(&runtime.GuestError{Code: e.Code, Message: strings.Clone(e.Message), Data: bytes.Clone(e.Data)})
+}
+
+// Write takes the guest's standard output.
+func (c *conversation) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if len(c.line)+len(line) > c.limit+envelope {
+			c.line = nil
+			runtime.Abort(endOf(runtime.KindLimit, "a message of the server is over the limit of %d bytes (limits.output)", c.limit))
+		}
+		c.line = append(c.line, line...)
+		if ended {
+			whole := c.line
+			c.line = nil // a message may be kept longer than this write
+			c.receive(bytes.TrimSpace(whole))
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// receive takes one line. Text that is no message goes to the log.
+func (c *conversation) receive(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	if c.received++; c.received > maxMessages {
+		runtime.Abort(endOf(runtime.KindLimit, "the server wrote over %d messages in one call", maxMessages))
+	}
+	m, err := jsonrpc.Parse(line)
+	switch {
+	case err != nil:
+		c.note("info", string(line))
+	case m.IsResponse():
+		c.response(&m)
+	case m.IsRequest():
+		c.send(c.serve(&m))
+	default:
+		c.notified(&m)
+	}
+}
+
+// response takes the response to the request that waits; others are logged.
+func (c *conversation) response(m *jsonrpc.Message) {
+	method := c.method
+	if method == "" || !bytes.Equal(m.ID, c.requestID()) {
+		c.note("warning", "the server answered a request that it was not sent, with id "+string(m.ID))
+		return
+	}
+	c.method = ""
+	if method == "initialize" {
+		c.initialized(m)
+		return
+	}
+	c.client.answered(m.Result, m.Error)
+}
+
+// initialized completes the handshake.
+func (c *conversation) initialized(m *jsonrpc.Message) {
+	if m.Error != nil {
+		c.refuse("it refused initialize with error %d: %s", m.Error.Code, cut(m.Error.Message))
+	}
+	version, _ := jsonraw.String(jsonraw.Get(m.Result, "protocolVersion"))
+	if !slices.Contains(versions, version) {
+		c.refuse("it speaks protocol version %q; known are %s", cut(version), strings.Join(versions, ", "))
+	}
+	c.greeted = true
+	c.send(jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
+	c.client.begin(m.Result)
+}
+
+// refuse ends a guest that does not complete the handshake.
+func (c *conversation) refuse(format string, args ...any) {
+	end := endOf(runtime.KindGuest, "the server cannot be used: "+format, args...)
+	end.Err = ErrNoServer
+	runtime.Abort(end)
+}
+
+// serve performs a request of the server at the gate, and returns the response.
+func (c *conversation) serve(m *jsonrpc.Message) []byte {
+	switch m.Method {
+	case "ping":
+		return jsonrpc.AppendResult(nil, m.ID, nil)
+	case "sampling/createMessage", "elicitation/create", "roots/list":
+	default:
+		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client serves no " + cut(m.Method)})
+	}
+	result, err := c.gate.Ask(c.ctx, m.Method, m.Params, nil)
+	var refused *runtime.AskError
+	switch {
+	case err == nil:
+		return jsonrpc.AppendResult(nil, m.ID, result)
+	case !errors.As(err, &refused):
+		runtime.Abort(err)
+	}
+	data := jsonraw.Object{{Key: "kind", Value: jsonraw.AppendString(nil, string(refused.Kind))}}
+	if refused.Hint != "" {
+		data.Set("hint", jsonraw.AppendString(nil, refused.Hint))
+	}
+	return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: codeRefused, Message: refused.Message, Data: data.Append(nil)})
+}
+
+// notified passes a notification to the gate. Those with no meaning for a caller are dropped.
+func (c *conversation) notified(m *jsonrpc.Message) {
+	params := m.Params
+	switch m.Method {
+	case "notifications/progress":
+		o, err := jsonraw.ParseObject(params)
+		if err != nil || string(o.Get("progressToken")) != progressToken {
+			return
+		}
+		o.Delete("progressToken") // the gate adds the caller's
+		params = o.Append(nil)
+	case "notifications/message", "notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated":
+	default:
+		return
+	}
+	c.tell(m.Method, params)
+}
+
+// tell passes a notification to the gate. A refusal has no effect on the server; the end of the call has.
+func (c *conversation) tell(method string, params json.RawMessage) {
+	_, err := c.gate.Ask(c.ctx, method, params, nil)
+	var refused *runtime.AskError
+	if err != nil && !errors.As(err, &refused) {
+		runtime.Abort(err)
+	}
+}
+
+// note logs a line.
+func (c *conversation) note(level, text string) {
+	c.tell("notifications/message", jsonraw.Object{
+		{Key: "level", Value: jsonraw.AppendString(nil, level)},
+		{Key: "logger", Value: json.RawMessage(`"stdout"`)},
+		{Key: "data", Value: jsonraw.AppendString(nil, cut(text))},
+	}.Append(nil))
+}
+
+// cut returns the beginning of a text of the server, as UTF-8.
+func cut(text string) string {
+	if len(text) <= maxNote {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:maxNote], "\uFFFD") + "…"
+}

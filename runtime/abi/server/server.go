@@ -1,0 +1,119 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// start is the main function of a program.
+const start = "_start"
+
+// ErrNoServer is the cause of the end of a program that did not complete the handshake.
+var ErrNoServer = errors.New("the program is no MCP server")
+
+// Recognises reports whether a module may be a server: a WASI program with no tool file in it.
+func Recognises(b *wasmbin.Binary) bool {
+	_, wrapped := b.CustomSection(wasmbin.CommandSection)
+	return !wrapped && b.HasExport(start) && !b.HasExport("mcp_handle") && !b.ImportsModule("extism:host/env")
+}
+
+// Launcher is implemented by a runtime.Gate that can run a server.
+type Launcher interface {
+	// LaunchServer sets the standard streams of a server, before the guest runs. Standard error goes to the log. The
+	// streams of a guest that polls are non-blocking.
+	LaunchServer(stdin io.ReadCloser, stdout io.Writer, polls bool)
+}
+
+// dialect serves the calls of a module that is a server.
+type dialect struct {
+	polls bool // the guest waits for input in poll_oneoff
+}
+
+var (
+	_ runtime.Binder = (*dialect)(nil)
+	_ runtime.Ender  = (*dialect)(nil)
+)
+
+// New returns the dialect of servers.
+func New() runtime.Dialect { return &dialect{} }
+
+// Name returns the dialect's name.
+func (*dialect) Name() string { return "server" }
+
+// Ends implements runtime.Ender: a server ends with its call.
+func (*dialect) Ends() {}
+
+// Bind finds out how the module waits. Programs of Go run on while a goroutine waits for input only if the input is
+// non-blocking; those of C do not expect such an input.
+func (*dialect) Bind(m *runtime.Module) runtime.Dialect {
+	producers, _ := m.CustomSection(wasmbin.ProducersSection)
+	return &dialect{polls: bytes.Contains(producers, []byte("Go cmd/compile"))}
+}
+
+// Serve runs the server for one request.
+func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	if err := in.Check(start, nil, nil); err != nil {
+		return nil, err
+	}
+	c := newConversation(ctx, in.Limits().Output)
+	if req.Method == "plugin/describe" {
+		return d.converse(ctx, in, c, &lister{conversation: c})
+	}
+	return d.converse(ctx, in, c, &single{conversation: c, method: req.Method, params: ownParams(req.Params)})
+}
+
+// converse runs the guest until the client has a result.
+func (d *dialect) converse(ctx context.Context, in *runtime.Instance, c *conversation, client client) (json.RawMessage, error) {
+	gate, ok := runtime.GateFrom(ctx).(Launcher)
+	if !ok {
+		return nil, errors.New("the gate cannot run servers")
+	}
+	c.gate = runtime.GateFrom(ctx)
+	gate.LaunchServer(c.input, c, d.polls)
+	c.greet(client)
+	_, err := in.Call(ctx, start)
+	if c.over {
+		return c.result, nil
+	}
+	return nil, c.ended(err)
+}
+
+// ended explains the end of a guest that did not answer.
+func (c *conversation) ended(err error) error {
+	var end *runtime.EndError
+	switch {
+	case err == nil:
+		end = endOf(runtime.KindExit, "the server ended before it answered %s", c.method)
+	case !errors.As(err, &end):
+		return err // an error of the server, or of the host
+	case end.Kind == runtime.KindExit:
+		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
+			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
+	}
+	if !c.greeted && end.Err == nil {
+		end.Err = ErrNoServer
+	}
+	return end
+}
+
+// ownParams returns the params of a request with a progress token in place of the caller's _meta.
+func ownParams(params json.RawMessage) json.RawMessage {
+	o, err := jsonraw.ParseObject(params)
+	if err != nil {
+		o = nil
+	}
+	o.Set("_meta", json.RawMessage(`{"progressToken":`+progressToken+`}`))
+	return o.Append(nil)
+}
+
+func endOf(kind runtime.Kind, format string, args ...any) *runtime.EndError {
+	return &runtime.EndError{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
