@@ -174,9 +174,7 @@ func (c *conversation) initialized(m *jsonrpc.Message) {
 
 // refuse ends a guest that does not complete the handshake.
 func (c *conversation) refuse(format string, args ...any) {
-	end := endOf(runtime.KindGuest, "the server cannot be used: "+format, args...)
-	end.Err = ErrNoServer
-	runtime.Abort(end)
+	runtime.Abort(endOf(runtime.KindGuest, "the server cannot be used: "+format, args...))
 }
 
 // serve performs a request of the server at the gate, and returns the response.

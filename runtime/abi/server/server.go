@@ -98,8 +98,8 @@ func (c *conversation) ended(err error) error {
 		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
 			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
 	}
-	if !c.greeted && end.Err == nil {
-		end.Err = ErrNoServer
+	if !c.greeted {
+		end.Err = errors.Join(ErrNoServer, end.Err)
 	}
 	return end
 }
