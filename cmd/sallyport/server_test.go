@@ -1,0 +1,213 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// badServer builds testdata/server with a misbehaviour of its handshake, "" for none, and returns its plugin folder.
+func badServer(t *testing.T, handshake string) string {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.handshake="+handshake, "-o", filepath.Join(dir, "server.wasm"), "./testdata/server")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return dir
+}
+
+func TestServer_answersExactlyWhenItMisbehaves(t *testing.T) {
+	s := connect(t, "plugins: {server: {limits: {deadline: 20s}}}", badServer(t, ""))
+	for _, c := range []struct{ tool, kind, want string }{
+		{"count", "", "1"},
+		{"count", "", "1"},
+		{"chatty", "", "the first answer"},
+		{"huge", "limit", "server-huge: a message of the server is over the limit of 8388608 bytes (limits.output)"},
+		{"ungranted", "", `"q"{"code":-32000,"message":"plugin \"server\" may not `},
+		{"ungranted", "", `"r"{"code":-32601,"message":"this client serves no server/made-up"}`},
+		{"flood", "limit", "server-flood: the server wrote over 10000 messages in one call"},
+		{"deaf", "limit", "server-deaf: the server reads none of the messages that it is sent: over 67108864 bytes wait"},
+		{"die", "exit", "server-die: the server exited with code 7 before it answered tools/call"},
+		{"die", "exit", "the disk is on fire"},
+		{"scalar", "guest", "server-scalar: the server's result of tools/call is not an object"},
+		{"count", "", "1"},
+	} {
+		r := call(t, s, "server-"+c.tool, nil)
+		if kind := kindOf(r); kind != c.kind || !strings.Contains(text(r), c.want) {
+			t.Errorf("%s: got %q %.300s, want %q %s", c.tool, kind, text(r), c.kind, c.want)
+		}
+	}
+	if r := call(t, s, "server-die", nil); exitCodeOf(r) != 7 {
+		t.Errorf("die: got exit code %d, want 7", exitCodeOf(r))
+	}
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "server-refuse"}); err == nil || !strings.Contains(err.Error(), "not like this") {
+		t.Errorf("refuse: got %v, want the server's error", err)
+	}
+}
+
+func TestServer_isCancelledWhileItWaits(t *testing.T) {
+	s := connect(t, "", badServer(t, ""))
+	call(t, s, "server-count", nil) // compiled
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "server-hang"})
+		ended <- err
+	}()
+	time.AfterFunc(300*time.Millisecond, cancel)
+	if err := <-ended; err == nil {
+		t.Error("a cancelled call succeeded")
+	}
+	if got := text(call(t, s, "server-count", nil)); got != "1" {
+		t.Errorf("after a cancelled call: got %q, want 1", got)
+	}
+}
+
+func TestServer_withABadHandshakeIsRefused(t *testing.T) {
+	for handshake, want := range map[string]string{
+		"exit":    "the server exited with code 3 before it answered initialize",
+		"silent":  "the guest did not describe itself within 10s",
+		"refusal": "the server cannot be used: it refused initialize with error -32022: not this version",
+		"version": `the server cannot be used: it speaks protocol version "1999-12-31"; known are 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`,
+		"pages":   `the server's result of tools/list repeats the cursor "0"`,
+	} {
+		t.Run(handshake, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(badServer(t, handshake), "server.wasm")
+			out, err := program(t, "", "inspect", file).CombinedOutput()
+			got := strings.Join(strings.Fields(string(out)), " ")
+			if err == nil || !strings.Contains(got, want) {
+				t.Errorf("got %v %s, want %s", err, got, want)
+			}
+			if both := "sallyport wrap " + file + " writes a first one; and it is no MCP server"; handshake != "pages" && !strings.Contains(got, both) {
+				t.Errorf("got %s, want %s", got, both)
+			}
+		})
+	}
+}
+
+// sdkServer builds an example server of the official Go SDK, unchanged: for WASI in a plugin folder, and natively.
+func sdkServer(t *testing.T, name string) (dir, native string) {
+	t.Helper()
+	dir, native = t.TempDir(), filepath.Join(t.TempDir(), name)
+	for out, env := range map[string][]string{native: nil, filepath.Join(dir, name+".wasm"): {"GOOS=wasip1", "GOARCH=wasm"}} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "github.com/modelcontextprotocol/go-sdk/examples/server/"+name)
+		cmd.Env = append(os.Environ(), env...)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	return dir, native
+}
+
+// compared returns a result as JSON, without what the host adds to it.
+func compared(t *testing.T, result any, err error) string {
+	t.Helper()
+	if err != nil {
+		return err.Error()
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(raw, &members); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"_meta", "ttlMs", "cacheScope", "resultType"} {
+		delete(members, key)
+	}
+	raw, err = json.Marshal(shortened(members))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// shortened cuts the long texts of a value, so that a difference can be read.
+func shortened(v any) any {
+	switch v := v.(type) {
+	case string:
+		return v[:min(len(v), 200)]
+	case []any:
+		for i := range v {
+			v[i] = shortened(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = shortened(v[key])
+		}
+	}
+	return v
+}
+
+func TestServer_ofTheGoSDKEqualsItsNativeSelf(t *testing.T) {
+	dir, native := sdkServer(t, "everything")
+	options := func() *mcp.ClientOptions {
+		return &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"random": "r"}}, nil
+			},
+		}
+	}
+	plugin := session(t, commandTransport(program(t, "plugins: {everything: {grants: [roots, elicitation]}}", "serve", dir)), options())
+	alone := session(t, commandTransport(exec.Command(native)), options())
+	for _, c := range []struct {
+		tool, public string
+		args         map[string]any
+	}{
+		{"greet", "greet", map[string]any{"name": "x"}},
+		{"greet (structured)", "greet__structured_", map[string]any{"name": "ö"}},
+		{"greet (with Icons)", "greet__with_Icons_", map[string]any{"name": "<>"}},
+		{"greet (content with ResourceLink)", "greet__content_with_ResourceLink_", map[string]any{"name": "x"}},
+		{"ping", "ping", nil},
+		{"log", "log", nil},
+		{"roots", "roots", nil},
+		{"elicit (form)", "elicit__form_", nil},
+	} {
+		r, err := plugin.CallTool(t.Context(), &mcp.CallToolParams{Name: "everything-" + c.public, Arguments: c.args})
+		got := compared(t, r, err)
+		r, err = alone.CallTool(t.Context(), &mcp.CallToolParams{Name: c.tool, Arguments: c.args})
+		if want := compared(t, r, err); got != want {
+			t.Errorf("%s: got %.600s, natively %.600s", c.tool, got, want)
+		}
+	}
+	compareReads(t, plugin, alone)
+}
+
+// compareReads compares the lists, resources, prompts and completions of two sessions with the everything server.
+func compareReads(t *testing.T, plugin, alone *mcp.ClientSession) {
+	t.Helper()
+	prompts := map[*mcp.ClientSession]string{plugin: "everything-greet", alone: "greet"}
+	for name, read := range map[string]func(s *mcp.ClientSession) (any, error){
+		"resources/list": func(s *mcp.ClientSession) (any, error) { return s.ListResources(t.Context(), nil) },
+		"templates":      func(s *mcp.ClientSession) (any, error) { return s.ListResourceTemplates(t.Context(), nil) },
+		"resources/read": func(s *mcp.ClientSession) (any, error) {
+			return s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "embedded:info"})
+		},
+		"prompts/get": func(s *mcp.ClientSession) (any, error) {
+			return s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: prompts[s], Arguments: map[string]string{"name": "x"}})
+		},
+		"completion": func(s *mcp.ClientSession) (any, error) {
+			return s.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: prompts[s]}, Argument: mcp.CompleteParamsArgument{Name: "name", Value: "a"}})
+		},
+	} {
+		r, err := read(plugin)
+		got := compared(t, r, err)
+		r, err = read(alone)
+		if want := compared(t, r, err); got != want {
+			t.Errorf("%s: got %.600s, natively %.600s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+// Command server is an MCP server on standard input and output that breaks the protocol in a different way in each of
+// its tools, and in its handshake if it is built so.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// handshake is the misbehaviour of the handshake, set by the linker.
+var handshake string
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+var (
+	in    = bufio.NewReader(os.Stdin)
+	calls int
+)
+
+// read returns the next message; at the end of the input the server ends.
+func read() (m message) {
+	line, err := in.ReadBytes('\n')
+	if err != nil || json.Unmarshal(line, &m) != nil {
+		os.Exit(0)
+	}
+	return m
+}
+
+func write(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
+
+func answer(id json.RawMessage, result string) {
+	write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+func textResult(text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted)
+}
+
+func main() {
+	if handshake == "exit" {
+		fmt.Fprintln(os.Stderr, "usage: server FILE")
+		os.Exit(3)
+	}
+	for {
+		if m := read(); m.ID != nil {
+			serve(m)
+		}
+	}
+}
+
+func serve(m message) {
+	switch m.Method {
+	case "initialize":
+		initialize(m.ID)
+	case "tools/list":
+		list(m)
+	case "tools/call":
+		var p struct{ Name string }
+		_ = json.Unmarshal(m.Params, &p)
+		call(p.Name, m.ID)
+	default:
+		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s"}}`, m.ID, m.Method)
+	}
+}
+
+func initialize(id json.RawMessage) {
+	version := "2024-11-05"
+	switch handshake {
+	case "silent":
+		return
+	case "refusal":
+		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"not this version"}}`, id)
+		return
+	case "version":
+		version = "1999-12-31"
+	}
+	write("starting up")
+	answer(id, `{"protocolVersion":"`+version+`","capabilities":{"tools":{}},"serverInfo":{"name":"bad","version":"1"}}`)
+}
+
+// list lists one tool a page.
+func list(m message) {
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar"}
+	var p struct{ Cursor string }
+	_ = json.Unmarshal(m.Params, &p)
+	i := 0
+	_, _ = fmt.Sscan(p.Cursor, &i)
+	next := fmt.Sprint(i + 1)
+	if i+1 == len(names) {
+		next = ""
+	}
+	if handshake == "pages" {
+		next = "0"
+	}
+	answer(m.ID, fmt.Sprintf(`{"tools":[{"name":%q,"inputSchema":{"type":"object"}}],"nextCursor":%q}`, names[i], next))
+}
+
+func call(name string, id json.RawMessage) {
+	calls++
+	switch name {
+	case "count":
+		answer(id, textResult(fmt.Sprint(calls)))
+	case "chatty":
+		write("a line of a log")
+		write(`{"level":"info","msg":"a line of JSON"}`)
+		write(`{"jsonrpc":"2.0","id":99,"result":%s}`, textResult("of no request"))
+		write(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		write("[1,\n{]\n\n")
+		write(`{"jsonrpc":"2.0","method":"notifications/unknown"}`)
+		answer(id, textResult("the first answer"))
+		answer(id, textResult("the second answer"))
+	case "huge":
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, id)
+		for range 100 {
+			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
+		}
+		write(`"}}`)
+	case "ungranted":
+		write(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":1}}`)
+		refused := read()
+		write(`{"jsonrpc":"2.0","id":"r","method":"server/made-up"}`)
+		unknown := read()
+		answer(id, textResult(string(refused.ID)+string(refused.Error)+string(unknown.ID)+string(unknown.Error)))
+	case "flood":
+		for {
+			write(`{"jsonrpc":"2.0","method":"notifications/made-up"}`)
+		}
+	case "deaf":
+		for {
+			write(`{"jsonrpc":"2.0","id":"%s","method":"ping"}`, strings.Repeat("p", 64<<10))
+		}
+	case "die":
+		fmt.Fprintln(os.Stderr, "the disk is on fire")
+		os.Exit(7)
+	case "hang":
+		go func() {
+			for {
+				time.Sleep(time.Minute)
+			}
+		}()
+		read()
+	case "refuse":
+		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
+	case "scalar":
+		answer(id, "3")
+	}
+}
