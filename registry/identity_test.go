@@ -18,12 +18,12 @@ func TestIdentity_isKeptByAShortRun(t *testing.T) {
 	honest().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
 	if !has(r, "p-say") {
-		t.Fatal("it is not listed")
+		t.Fatalf("got status %+v, want p-say listed", status(r, "p"))
 	}
 	closeNow(t, r)
 	l := f.lock(lock.Options{})
 	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || pin.Folder != f.dir || pin.File != "p.wasm" || !l.Copies.Has(pin.Digest) {
-		t.Errorf("%+v", pin)
+		t.Errorf("got pin %+v, want p.wasm in %s with digest %s and its copy", pin, f.dir, digestOf(honest()))
 	}
 	evil().write(t, f.dir, "p.wasm")
 	r = f.start(lock.Options{})
@@ -42,12 +42,12 @@ func TestIdentity_isPinnedBeforeTheFirstCall(t *testing.T) {
 	r.keeper.over.Store(true) // no copies besides those by calls
 	l := f.lock(lock.Options{})
 	if pin, known := l.Pin("p"); known {
-		t.Fatalf("it is pinned too early for this test: %+v", pin)
+		t.Fatalf("before the call: got pin %+v, want none", pin)
 	}
 	wantSays(t, r, "p-say", "honest")
 	l = f.lock(lock.Options{})
 	if pin, _ := l.Pin("p"); pin.Digest != digestOf(honest()) || !l.Copies.Has(pin.Digest) {
-		t.Errorf("%+v", pin)
+		t.Errorf("after the call: got pin %+v, want digest %s with its copy", pin, digestOf(honest()))
 	}
 }
 
@@ -61,7 +61,7 @@ func TestIdentity_pinsOnlyStoredBytes(t *testing.T) {
 	evil().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
 	if s := status(r, "p"); s.State != StateHeld || strings.Contains(s.Error, "serve") || !strings.Contains(s.Error, "are not kept any more; sallyport approve p") {
-		t.Errorf("%+v", s)
+		t.Errorf("got status %+v, want state %v with the advice to approve and nothing that serves", s, StateHeld)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestIdentity_holdsInAnyFolder(t *testing.T) {
 	r := f.start(lock.Options{})
 	wantSays(t, r, "p-say", "honest")
 	if s := status(r, "p"); s.Waits != digestOf(evil()) || !strings.Contains(s.Error, ", from "+filepath.Join(first, "p.wasm")+") serve; sallyport approve p ") {
-		t.Errorf("%+v", s)
+		t.Errorf("got status %+v, want %s waiting and the file of the first folder serving", s, digestOf(evil()))
 	}
 }
 
@@ -112,7 +112,7 @@ func TestIdentity_firstOfTwoHostsPins(t *testing.T) {
 	r = open(t, with)
 	tool, ok := r.Snapshot().Tool("p-say")
 	if !ok {
-		t.Fatal("it is not listed")
+		t.Fatalf("got status %+v, want p-say listed", status(r, "p"))
 	}
 	if got, err := textOf(tool.Call(t.Context(), catalog.Call{ID: "1"})); err == nil || !strings.Contains(err.Error(), `plugin "p" is held: another host has pinned other bytes`) {
 		t.Errorf("got %q, %v, want error with \"plugin \"p\" is held: another host has pinned other bytes\"", got, err)
@@ -207,12 +207,12 @@ func TestIdentity_oneFileMatchesAName(t *testing.T) {
 			}
 			slices.Sort(serves)
 			if strings.Join(serves, " ") != test.serves || !strings.Contains(strings.Join(says, "\n"), test.says) {
-				t.Errorf("%s with %q: %q serve, said %q", test.files, test.keys, serves, says)
+				t.Errorf("%s with %q: got %q serving, said %q; want %q, %q", test.files, test.keys, serves, says, test.serves, test.says)
 			}
 		}
 	}
 	if _, err := checkConfigs(map[string]Config{"time": {}, "Time": {}}); err == nil || !strings.Contains(err.Error(), `"Time" and "time" have one name`) {
-		t.Errorf("two keys: %v", err)
+		t.Errorf("two keys: got %v, want an error that they have one name", err)
 	}
 }
 
@@ -230,11 +230,11 @@ func TestIdentity_ignoresCase(t *testing.T) {
 		r := f.start(lock.Options{})
 		want := "names that differ only in case are one name, and p is pinned: rename P.wasm to p.wasm, or take \"p\" out of " + f.lock(lock.Options{}).File()
 		if s := status(r, "P"); s.State != StateHeld || s.Error != want || has(r, "P-say") {
-			t.Errorf("with %v: %+v", keys, s)
+			t.Errorf("with %v: got status %+v, want state %v with %q", keys, s, StateHeld, want)
 		}
 		closeNow(t, r)
 		if _, known := f.lock(lock.Options{}).Pin("P"); known {
-			t.Errorf("with %v: it is pinned beside the other", keys)
+			t.Errorf("with %v: got a pin of P beside p, want none", keys)
 		}
 	}
 	if err := os.Rename(file, filepath.Join(f.dir, "p.wasm")); err != nil {

@@ -192,7 +192,7 @@ func TestTrust_lockedServesOnlyApprovedBytes(t *testing.T) {
 		t.Errorf("got %+v, want state held, error with \"not in the lock file\"", s)
 	}
 	if _, ok := r.Snapshot().Tool("p-say"); ok {
-		t.Error("its tool is published")
+		t.Errorf("got tools %q, want no p-say", toolNames(r.Snapshot()))
 	}
 	f.approve(r, "p")
 	wantSays(t, r, "p-say", "honest")
@@ -284,7 +284,7 @@ func TestTrust_lockedServesOnlyApprovedDocuments(t *testing.T) {
 	}
 	eventually(t, "code in the prompt's place is held", func() bool { return status(r, "p_prompt").State == StateHeld })
 	if n := len(r.Snapshot().Tools); n != 0 {
-		t.Errorf("%d tools are published", n)
+		t.Errorf("got %d tools, want 0", n)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestUpdates_devServesAnyBytes(t *testing.T) {
 	evil().write(t, f.dir, "p.wasm")
 	eventually(t, "it serves", func() bool { return status(r, "p").Digest == digestOf(evil()) })
 	if p, ok := f.lock(lock.Options{}).Pin("p"); ok {
-		t.Errorf("it is pinned: %+v", p)
+		t.Errorf("got pin %+v, want none", p)
 	}
 }
 
@@ -344,10 +344,10 @@ func TestTrust_hidesNewDefinitionsOfApprovedCode(t *testing.T) {
 	}
 	r := f.start(lock.Options{})
 	if _, ok := r.Snapshot().Tool("p-old"); ok {
-		t.Error("the changed tool is published")
+		t.Errorf("got tools %q, want no p-old", toolNames(r.Snapshot()))
 	}
 	if _, ok := r.Snapshot().Tool("p-new"); !ok {
-		t.Errorf("the tool that was first seen is not: %+v", status(r, "p"))
+		t.Errorf("got tools %q, status %+v; want p-new", toolNames(r.Snapshot()), status(r, "p"))
 	}
 	if s := status(r, "p"); len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], `tool "old" is held`) {
 		t.Errorf("got %+v, want len(s.Warnings) not 0, s.Warnings[0] with \"tool \"old\" is held\"", s)
@@ -372,7 +372,7 @@ func TestTrust_lockedHidesLaterDefinitions(t *testing.T) {
 	}
 	r := f.start(lock.Options{Locked: true})
 	if _, ok := r.Snapshot().Tool("p-new"); ok {
-		t.Error("a tool is published that nobody approved")
+		t.Errorf("got tools %q, want no p-new before an approval", toolNames(r.Snapshot()))
 	}
 	if s := status(r, "p"); len(s.Warnings) == 0 || !strings.Contains(s.Warnings[0], `tool "new" is held`) {
 		t.Errorf("got %+v, want len(s.Warnings) not 0, s.Warnings[0] with \"tool \"new\" is held\"", s)
@@ -393,7 +393,7 @@ func TestTrust_refusesChangedCopies(t *testing.T) {
 		t.Errorf("got %+v, want state held, s.Waits = digestOf(evil())", s)
 	}
 	if _, ok := r.Snapshot().Tool("p-say"); ok {
-		t.Error("something serves")
+		t.Errorf("got tools %q, want no p-say", toolNames(r.Snapshot()))
 	}
 }
 
@@ -423,7 +423,7 @@ func TestNames_exactFileNameWinsInLists(t *testing.T) {
 					}
 				case "a-b.wasm":
 					if s.State != StateHeld || o.ReadOnly && s.Error != "the plugin a_b is the file a_b.wasm: rename a-b.wasm, or give it its own key and source in sallyport.yaml" {
-						t.Errorf("%+v", s)
+						t.Errorf("got status %+v, want state %v with the advice to rename a-b.wasm", s, StateHeld)
 					}
 				}
 			}
@@ -531,7 +531,7 @@ func TestTrust_noManifestStopsAnApprovedPlugin(t *testing.T) {
 			eventually(t, what+": it serves", func() bool { return has(r, "p-say") })
 			wantSays(t, r, "p-say", "honest")
 			if got := valueOf(r, "p", "to"); got != "here" {
-				t.Errorf("%s: it is told %q", what, got)
+				t.Errorf("%s: got value %q, want \"here\"", what, got)
 			}
 		}
 	}
@@ -544,7 +544,7 @@ func TestReview_showsAndApprovesTheDifference(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := r.Review("nobody"); err == nil {
-		t.Error("a plugin that is not there is reviewed")
+		t.Error("review of an absent plugin: got no error, want one")
 	}
 	closeNow(t, r)
 	more := guest{manifest: strings.Replace(tools("say", "more"), "does say", "says what it is told", 1), answer: says("x")}

@@ -64,7 +64,7 @@ func (c *crowd) tools(caller string, n int) (all []*visit) {
 func (c *crowd) end(v *visit) {
 	c.t.Helper()
 	if !v.done.Load() || v.err != nil {
-		c.t.Fatalf("it has no turn: %v, %v", v.done.Load(), v.err)
+		c.t.Fatalf("end: got turn %v, %v; want true, no error", v.done.Load(), v.err)
 	}
 	c.q.leave(v.ticket)
 	synctest.Wait()
@@ -76,7 +76,7 @@ func (c *crowd) drain(all ...[]*visit) {
 	for len(open) > 0 {
 		i := slices.IndexFunc(open, func(v *visit) bool { return v.done.Load() })
 		if i < 0 {
-			c.t.Fatalf("%d wait, and nobody runs", len(open))
+			c.t.Fatalf("got %d waiting and none running, want one running", len(open))
 		}
 		if open[i].err == nil {
 			c.end(open[i])
@@ -91,11 +91,11 @@ func (c *crowd) empty() {
 	c.t.Helper()
 	for _, l := range []*line{&c.q.plain, &c.q.tasks} {
 		if l.running != 0 || l.waiting != 0 || len(l.held) != 0 || len(l.shares) != 0 || l.order.Len() != 0 || l.back.Len() != 0 {
-			c.t.Errorf("what is left: %+v", l)
+			c.t.Errorf("got %+v left, want an empty line", l)
 		}
 	}
 	if len(c.q.busy) != 0 || c.q.away != 0 {
-		c.t.Errorf("%v, %d away", c.q.busy, c.q.away)
+		c.t.Errorf("got busy %v, %d away; want none", c.q.busy, c.q.away)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestQueue_longCallsStarveNoCaller(t *testing.T) {
 		c.order("aaaaa's resourcebc")
 		c.end(other)
 		if !more.done.Load() {
-			t.Error("b waits, and nothing of b's runs")
+			t.Error("got b's next waiting with nothing of b's running, want it running")
 		}
 		c.drain([]*visit{third, more}, sleepers)
 	})
@@ -180,7 +180,7 @@ func TestQueue_refusesTheNewestCallOfTheLargestCaller(t *testing.T) {
 			var b *BusyError
 			if !v.done.Load() || !errors.As(v.err, &end) || end.Kind != KindLimit || !errors.As(v.err, &b) || b.After != time.Second ||
 				end.Message != "too many calls: 2 run and 4 wait (limits.queue): try again" {
-				t.Errorf("%v, %v", v.done.Load(), v.err)
+				t.Errorf("got done %v, %v; want true, a limit of 2 running and 4 waiting to try again after 1 s", v.done.Load(), v.err)
 			}
 		}
 		busy(over)
@@ -199,7 +199,7 @@ func TestQueue_ofLengthZeroRefusesAtOnce(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1, Queue: -1}, func(c *crowd) {
 		all := c.tools("a", 2)
 		if !all[1].done.Load() || all[1].err == nil {
-			t.Error("it waits")
+			t.Errorf("got done %v, %v; want true, an error", all[1].done.Load(), all[1].err)
 		}
 		c.drain(all)
 	})
@@ -268,7 +268,7 @@ func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
 		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
 		if !c.q.pause(asks.ticket) {
-			t.Fatal("it may not pause")
+			t.Fatal("pause = false, want true")
 		}
 		same := c.come("s", ticket{who: holder{"a", true}, kept: true, instance: "s"})
 		runs, spare := c.come("b", ticket{who: holder{"b", true}}), c.come("c", ticket{who: holder{"c", true}})
@@ -281,11 +281,11 @@ func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 		}()
 		synctest.Wait()
 		if back {
-			t.Error("it has a turn that is another's")
+			t.Error("got a turn while the other call runs, want none")
 		}
 		c.end(runs)
 		if !back || waits.done.Load() {
-			t.Errorf("back %v, the next %v", back, waits.done.Load())
+			t.Errorf("got back %v, next %v; want true, false", back, waits.done.Load())
 		}
 		c.end(asks)
 		c.drain([]*visit{spare, same, waits})
@@ -321,7 +321,7 @@ func TestQueue_invariantsHoldUnderRandomCalls(t *testing.T) {
 					synctest.Wait()
 				}
 				if problem := c.rules(all); problem != "" {
-					t.Fatalf("seed %d: %s", seed, problem)
+					t.Fatalf("seed %d: got %s, want no rule broken", seed, problem)
 				}
 			}
 			c.drain(all)

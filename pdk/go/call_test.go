@@ -46,7 +46,7 @@ func TestCall_sendsNoProgressWithoutAToken(t *testing.T) {
 	h := sallyporttest.New(t, p)
 	for _, meta := range []any{nil, map[string]any{}, map[string]any{"progressToken": nil}, 7} {
 		if _, err := h.Request("tools/call", map[string]any{"name": "f", "_meta": meta}); err != nil || len(h.Asked()) > 0 {
-			t.Errorf("_meta %v: %v, asked %v", meta, err, h.Asked())
+			t.Errorf("_meta %v: got %v, asked %v; want no error, nothing asked", meta, err, h.Asked())
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestCall_sendsNotificationsInOrder(t *testing.T) {
 	want := `[release tools/list_changed{"visible":["a","b"]} tools/list_changed{"show":["c"]} tools/list_changed{"hide":["a"]} ` +
 		`prompts/list_changed{"visible":[]} resources/list_changed{"show":["x://y"]} resources/updated{"uri":"x://y"}]`
 	if r.IsError || fmt.Sprint(sent) != want {
-		t.Errorf("%s\n%v", r.Raw, sent)
+		t.Errorf("got %s, sent %v\nwant %s", r.Raw, sent, want)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestCall_askReturnsAnswersAndErrors(t *testing.T) {
 	run(t, prepare, func(c *sallyport.Call) (any, error) {
 		var got struct{ Value map[string]string }
 		if err := c.Ask("kv/get", map[string]string{"key": strings.Repeat("<k>", 1000)}, &got); err != nil || len(got.Value["key"]) != 3000 {
-			t.Errorf("kv/get: %v %v", got, err)
+			t.Errorf("kv/get: got %v, %v; want a value of 3000 bytes", got, err)
 		}
 		err := c.Ask("kv/set", nil, nil)
 		want := &sallyport.AskError{Kind: "conflict", Message: "changed", Hint: "again", RetryAfter: 1500 * time.Millisecond, Code: -32000}
@@ -115,7 +115,7 @@ func TestCall_askReturnsAnswersAndErrors(t *testing.T) {
 			t.Errorf("kv/set: got %#v, want %#v", err, want)
 		}
 		if err := c.Ask("roots/list", nil, nil); sallyport.KindOf(err) != sallyport.KindDenied {
-			t.Errorf("roots/list: %v", err)
+			t.Errorf("roots/list: got %v, want kind %v", err, sallyport.KindDenied)
 		}
 		if err := c.Ask("x", make(chan int), nil); err == nil || sallyport.KindOf(err) != "" {
 			t.Errorf("params that have no JSON: got %v, want an error", err)
@@ -136,10 +136,10 @@ func TestCall_roundAsksTogether(t *testing.T) {
 			t.Error(err)
 		}
 		if one != 1 || three != 3 || first.Err != nil || third.Err != nil || sallyport.KindOf(denied.Err) != sallyport.KindDenied {
-			t.Errorf("%v %v %v %v %v", one, three, first.Err, denied.Err, third.Err)
+			t.Errorf("got %v (%v), %v, %v (%v); want 1, kind %v, 3", one, first.Err, denied.Err, three, third.Err, sallyport.KindDenied)
 		}
 		if err := c.Round(&sallyport.Asking{Params: make(chan int)}); err == nil {
-			t.Error("a round that has no JSON was asked")
+			t.Error("round of a value without JSON: got no error, want one")
 		}
 		return nil, nil
 	})
@@ -169,7 +169,7 @@ func TestCall_fetchSendsAndReceivesBodies(t *testing.T) {
 			return nil, err
 		}
 		if res.Status != 418 || res.Header.Get("x-two") != "a" || res.Header.Get("absent") != "" {
-			t.Errorf("%+v", res)
+			t.Errorf("got %+v, want 418 with x-two \"a\"", res)
 		}
 		got, err := res.Body.ReadAll(1 << 20)
 		if want := "POST https://example.com/x?y [1 2] " + long; err != nil || string(got) != want {
@@ -183,7 +183,7 @@ func TestCall_getReadsTheBody(t *testing.T) {
 	run(t, func(h *sallyporttest.Host) { h.HTTP(web) }, func(c *sallyport.Call) (any, error) {
 		res, err := c.Get("https://example.com/moved")
 		if err != nil || res.URL != "https://example.com/here" {
-			t.Fatalf("%+v %v", res, err)
+			t.Fatalf("got %+v, %v; want https://example.com/here", res, err)
 		}
 		got, err := res.Body.ReadAll(3)
 		if string(got) != "GET" || !errors.Is(err, sallyport.ErrTooLong) {
@@ -196,7 +196,7 @@ func TestCall_getReadsTheBody(t *testing.T) {
 			t.Errorf("a second close: got %v, want no error", err)
 		}
 		if _, err := c.Get("nowhere"); sallyport.KindOf(err) != sallyport.KindInvalid {
-			t.Errorf("a bad URL: %v", err)
+			t.Errorf("a bad URL: got %v, want kind %v", err, sallyport.KindInvalid)
 		}
 		return nil, nil
 	})
@@ -212,7 +212,7 @@ func TestCall_fetchReadsTextBodies(t *testing.T) {
 	run(t, prepare, func(c *sallyport.Call) (any, error) {
 		res, err := c.Get("https://x")
 		if err != nil || res.Header.Get("A") != "1" || len(res.Header["b"]) != 2 {
-			t.Fatalf("%+v %v", res, err)
+			t.Fatalf("got %+v, %v; want header A of 1 and two values of b", res, err)
 		}
 		if got, err := res.Body.ReadAll(100); string(got) != "short" || err != nil {
 			t.Errorf("got %q %v; want \"short\", no error", got, err)
@@ -233,7 +233,7 @@ func TestHeader_readsSingleAndRepeatedValues(t *testing.T) {
 	}
 	for _, bad := range []string{`[]`, `{"a":1}`, `{"a":[1]}`} {
 		if json.Unmarshal([]byte(bad), &h) == nil {
-			t.Errorf("%s was read", bad)
+			t.Errorf("%s: got no error, want one", bad)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestCall_sendsWrittenBodies(t *testing.T) {
 		return sallyport.Content{Type: "image", MIMEType: "image/x", Body: kept}, nil
 	})
 	if r.IsError || string(r.Content[0].Data) != "PUT https://x/ [] from a body" {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("got %s, want the data PUT https://x/ [] from a body", r.Raw)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestContents_bodyBecomesABlob(t *testing.T) {
 	}))
 	all, err := sallyporttest.New(t, p).Read("x://y")
 	if err != nil || string(all[0].Blob) != "\x01\x02\x03" || all[0].Meta["example.com/m"] != true {
-		t.Errorf("%+v %v", all, err)
+		t.Errorf("got %+v, %v; want bytes 1 2 3 with _meta of example.com/m", all, err)
 	}
 }
 

@@ -147,11 +147,11 @@ func TestTool_decodesArguments(t *testing.T) {
 	} {
 		r := h.Call("greet", args)
 		if !r.IsError || r.Text() != want {
-			t.Errorf("%s: %v %q", args, r.IsError, r.Text())
+			t.Errorf("%s: got error %v, %q; want an error, %q", args, r.IsError, r.Text(), want)
 		}
 	}
 	if got := h.Call("raw tool", `{"x":1}`).Text(); got != `{"x":1}` {
-		t.Errorf("raw arguments %q", got)
+		t.Errorf("raw arguments: got %q, want {\"x\":1}", got)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestRequest_reportsErrorsWithTheirCodes(t *testing.T) {
 		_, err := h.Request(c.method, c.params)
 		e, ok := errors.AsType[*sallyport.Error](err)
 		if !ok {
-			t.Errorf("%s %v: no error", c.method, c.params)
+			t.Errorf("%s %v: got %v, want an Error", c.method, c.params, err)
 			continue
 		}
 		if got := string(mustJSON(e)); got != c.want {
@@ -190,7 +190,7 @@ func TestRequest_reportsErrorsWithTheirCodes(t *testing.T) {
 	}
 	for tool, want := range map[string]string{"bad value": "the tool's result has no JSON: json: unsupported type: chan int", "bad raw": "the tool's result has no JSON: the raw result is not JSON"} {
 		if r := h.Call(tool, nil); !r.IsError || r.Text() != want {
-			t.Errorf("%s: %v, %q", tool, r.IsError, r.Text())
+			t.Errorf("%s: got error %v, %q; want an error, %q", tool, r.IsError, r.Text(), want)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestDescribe_publishesTheManifest(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	m := h.Describe()
 	if m.Name != "test" || m.Version != "2.1.0" || m.Description != "for tests" || m.State != "session" {
-		t.Errorf("head: %+v", m)
+		t.Errorf("got head %+v, want test 2.1.0 for tests with state session", m)
 	}
 	if got, want := string(mustJSON(m.Wants)), `[{"net":"GET https://example.com/**","why":"reads \u003cexamples\u003e"},{"fs":"read ~/x/**"}]`; got != want {
 		t.Errorf("wants %s", got)
@@ -222,12 +222,12 @@ func TestDescribe_publishesTheManifest(t *testing.T) {
 		`{"name":"text"}`,
 	} {
 		if !strings.Contains(string(m.Raw), part) {
-			t.Errorf("no %s", part)
+			t.Errorf("got %s, want %s in it", m.Raw, part)
 		}
 	}
 	again := h.Describe()
 	if string(again.Raw) != string(m.Raw) {
-		t.Error("two descriptions differ")
+		t.Errorf("second description: got %s, want %s", again.Raw, m.Raw)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestResources_areListedAndRead(t *testing.T) {
 	}
 	all, err := h.Read("test://many")
 	if err != nil || len(all) != 2 || all[1].Text != "2" {
-		t.Errorf("Read: %v %v", all, err)
+		t.Errorf("Read: got %v, %v; want two contents, the second \"2\"", all, err)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestPrompts_areListedAndFilled(t *testing.T) {
 	}
 	r, err := h.Prompt("p", map[string]string{"who": "Bob", "how": "fast"})
 	if err != nil || r.Messages[0].Content.Text != "Bob fast" {
-		t.Errorf("%v %v", r, err)
+		t.Errorf("got %v, %v; want \"Bob fast\"", r, err)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestCompletion_boundsSuggestions(t *testing.T) {
 	}
 	values, err := h.CompleteTemplate("test://t/{id}", "id", "a")
 	if err != nil || len(values) != 100 {
-		t.Errorf("%d values, %v", len(values), err)
+		t.Errorf("got %d values, %v; want 100", len(values), err)
 	}
 	raw, err = h.Request("completion/complete", m{"ref": m{"type": "ref/prompt", "name": "p"}, "argument": m{"name": "who", "value": "a"}})
 	if err != nil || string(raw) != `{"completion":{"values":[],"total":0}}` {
@@ -296,18 +296,18 @@ func TestCompletion_boundsSuggestions(t *testing.T) {
 func TestRandom_differsInEachSource(t *testing.T) {
 	a, b := rand.New(sallyport.RandomSource{}), rand.New(sallyport.RandomSource{})
 	if a.Uint64() == b.Uint64() {
-		t.Error("two numbers are equal")
+		t.Error("got equal numbers of two sources, want different ones")
 	}
 	p := make([]byte, 64)
 	if n, err := sallyport.Random.Read(p); n != 64 || err != nil || string(p) == string(make([]byte, 64)) {
-		t.Errorf("%d %v %x", n, err, p)
+		t.Errorf("Read: got %d, %v, %x; want 64 random bytes", n, err, p)
 	}
 }
 
 func TestConfig_returnsTheValueOrItsDefault(t *testing.T) {
 	t.Setenv("SALLYPORT_TEST_VALUE", "")
 	if got := sallyport.Config("SALLYPORT_TEST_VALUE", "x"); got != "" {
-		t.Errorf("an empty value became %q", got)
+		t.Errorf("empty value: got %q, want \"\"", got)
 	}
 	if got := sallyport.Config("SALLYPORT_TEST_ABSENT", "x"); got != "x" {
 		t.Errorf("got %q, want \"x\"", got)

@@ -68,7 +68,7 @@ func TestHandle_writesInPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !json.Valid(h.response.Bytes()) {
-		t.Errorf("%s", h.response.Bytes())
+		t.Errorf("got response %s, want JSON", h.response.Bytes())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestHandle_reportsFailingStreams(t *testing.T) {
 		"nothing written": {request: strings.NewReader("{}"), write: 0},
 	} {
 		if err := asking().Handle(h, 1<<40); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: got no error, want one", name)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestFetched_readsEachFormOfItsMembers(t *testing.T) {
 	}
 	for _, raw := range []string{``, `[]`, `{"status":"x"}`, `{"headers":{"a":1}}`, `{"headers":{"a":[1]}}`, `{"body":7}`, `{"body":{"dev.sallyport/stream":-1}}`, `{"url":7}`} {
 		if err := new(fetched).read([]byte(raw)); err == nil {
-			t.Errorf("%s: got no error", raw)
+			t.Errorf("%s: got no error, want one", raw)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func FuzzHandle(f *testing.F) {
 		}
 		var r map[string]json.RawMessage
 		if err := json.Unmarshal(h.response.Bytes(), &r); err != nil || len(r) != 1 || r["result"] == nil && r["error"] == nil {
-			t.Errorf("%q: %s", request, h.response.Bytes())
+			t.Errorf("%q: got %s, want a result or an error alone", request, h.response.Bytes())
 		}
 	})
 }

@@ -56,7 +56,7 @@ func TestNew_panicsWithThePlaceOfAMistake(t *testing.T) {
 				}
 			}()
 			c.make()
-			t.Error("no panic")
+			t.Error("got no panic, want one")
 		})
 	}
 }

@@ -95,7 +95,7 @@ func TestElicit_fillsTheForm(t *testing.T) {
 	}
 	asked = answers(h, "elicitation/create", `{"action":"accept"}`)
 	if got := h.Call("page", nil).Text(); got != "agreed" || *asked != `{"mode":"url","message":"Sign in","url":"https://example.com/"}` {
-		t.Errorf("page: %s %s", got, *asked)
+		t.Errorf("page: got %s, asked %s; want agreed, the URL asked", got, *asked)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestSample_returnsTheModelsText(t *testing.T) {
 			t.Errorf("%s: got %q, want \"Hi says m\"", content, got)
 		}
 		if *asked != `{"messages":[{"role":"user","content":{"type":"text","text":"Hello?"}}],"maxTokens":10}` {
-			t.Errorf("asked %s", *asked)
+			t.Errorf("%s: got asked %s, want the message and 10 tokens", content, *asked)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestAsk_asksSeveralAtOnce(t *testing.T) {
 		t.Errorf("asked %s\nwant  %s", *asked, want)
 	}
 	if got := strings.Join(h.Asked(), " "); got != "elicitation/create sampling/createMessage roots/list" {
-		t.Errorf("asked in the order %s", got)
+		t.Errorf("got asked %s, want elicitation, sampling, roots", got)
 	}
 	if got := h.Call("roots", nil).Text(); got != `[{"uri":"file:///a"}]` {
 		t.Errorf("roots: got %s, want %s", got, `[{"uri":"file:///a"}]`)
@@ -142,10 +142,10 @@ func TestAsk_namesTheMissingCapability(t *testing.T) {
 	_, err := h.Request("tools/call", map[string]any{"name": "roots"})
 	var e *sallyport.Error
 	if !errors.As(err, &e) || e.Message != "no roots" || string(e.Data) != `{"kind":"unsupported","requiredCapabilities":{"roots":{}}}` {
-		t.Errorf("got %v, data %s", err, e.Data)
+		t.Errorf("got %v, want \"no roots\" with the kind and the capability as data", err)
 	}
 	if r := h.Call("model", nil); !r.IsError || r.Text() != "sampling/createMessage is not granted" {
-		t.Errorf("got %s", r.Raw)
+		t.Errorf("got %s, want an error that sampling/createMessage is not granted", r.Raw)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestPlugin_WarmUp_runsInTheOrderOfNew(t *testing.T) {
 		Warm(func() { note("last") }),
 	)
 	if len(ran) > 0 {
-		t.Errorf("New runs %q", ran)
+		t.Errorf("New: got %q run, want none", ran)
 	}
 	p.WarmUp()
 	if want := []string{"weather Oslo", "weather Rome", "ask Bonn", "first", "last"}; !reflect.DeepEqual(ran, want) {
@@ -50,7 +50,7 @@ func TestPlugin_WarmUp_runsNoCodeOfTheAuthorByDefault(t *testing.T) {
 		Any     any            `json:"any"`
 		Inner   *holder2       `json:"inner"`
 	}
-	fails := func() { t.Error("a handler runs") }
+	fails := func() { t.Error("got a handler run in the warm-up, want none") }
 	New("t", "1",
 		Tool("a", "", func(*Call, struct{ Own *own }) (holder, error) { fails(); return holder{}, nil }, OutputSchema("")),
 		Tool("b", "", func(*Call, None) (*holder, error) { fails(); return nil, nil }),
@@ -89,7 +89,7 @@ func TestPlugin_WarmUp_deniesRequests(t *testing.T) {
 		return "", nil
 	}, WarmWith(None{}))).WarmUp()
 	if len(errs) != 5 {
-		t.Fatalf("got %d errors: %v", len(errs), errs)
+		t.Fatalf("got %d errors %v, want 5", len(errs), errs)
 	}
 	for i, err := range errs {
 		if KindOf(err) != KindDenied || !strings.Contains(err.Error(), "nothing is granted in a warm-up") {

@@ -34,11 +34,11 @@ func TestTools_returnMedia(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	image := h.Call("test_image_content", nil).Content[0]
 	if _, err := png.Decode(bytes.NewReader(image.Data)); err != nil || image.MIMEType != "image/png" {
-		t.Errorf("%v %v", image, err)
+		t.Errorf("got image %v, %v; want an image/png that decodes", image, err)
 	}
 	sound := h.Call("test_audio_content", nil).Content[0]
 	if !bytes.HasPrefix(sound.Data, []byte("RIFF")) || sound.Type != "audio" || sound.MIMEType != "audio/wav" {
-		t.Errorf("%v", sound)
+		t.Errorf("got sound %v, want an audio/wav", sound)
 	}
 	var kinds []string
 	for _, c := range h.Call("test_multiple_content_types", nil).Content {
@@ -57,7 +57,7 @@ func TestTools_sendNotifications(t *testing.T) {
 		seen = append(seen, p.Progress, p.Total)
 	}
 	if got, _ := json.Marshal(seen); string(got) != "[0,100,50,100,100,100]" {
-		t.Errorf("progress %s", got)
+		t.Errorf("got progress %s, want 0, 50 and 100 of 100", got)
 	}
 	h.Call("test_tool_with_logging", nil)
 	var texts []string
@@ -65,7 +65,7 @@ func TestTools_sendNotifications(t *testing.T) {
 		texts = append(texts, string(l.Level)+" "+l.Data.(string))
 	}
 	if got := strings.Join(texts, "; "); got != "info Tool execution started; info Tool processing data; info Tool execution completed" {
-		t.Errorf("got the log %q", got)
+		t.Errorf("got log %q, want started, processing and completed at info", got)
 	}
 }
 
@@ -79,11 +79,11 @@ func TestSchemas_haveTheKeywordsOfTheSuite(t *testing.T) {
 			}
 		case "test_x_mcp_header":
 			if !strings.Contains(string(e.InputSchema), `"x-mcp-header":"Region"`) {
-				t.Errorf("no header in %s", e.InputSchema)
+				t.Errorf("%s: got schema %s, want x-mcp-header Region in it", e.Name, e.InputSchema)
 			}
 		}
 		if e.Description == "" {
-			t.Errorf("%s has no description", e.Name)
+			t.Errorf("%s: got no description, want one", e.Name)
 		}
 	}
 }
@@ -102,10 +102,10 @@ func TestResources_answerAsTheSuiteExpects(t *testing.T) {
 	}
 	all, err := h.Read("test://static-binary")
 	if err != nil || !bytes.Equal(all[0].Blob, pixel) || all[0].MIMEType != "image/png" {
-		t.Errorf("%v %v", all, err)
+		t.Errorf("got %v, %v; want the pixel as image/png", all, err)
 	}
 	if _, err := h.Read("test://absent"); err == nil {
-		t.Error("an absent resource was read")
+		t.Error("absent resource: got no error, want one")
 	}
 }
 
@@ -126,14 +126,14 @@ func TestPrompts_answerAsTheSuiteExpects(t *testing.T) {
 	}
 	r, err := h.Prompt("test_prompt_with_image", nil)
 	if err != nil || r.Messages[0].Content.Type != "image" || r.Messages[1].Content.Text != "Please analyze the image above." {
-		t.Errorf("%v %v", r, err)
+		t.Errorf("got %v, %v; want an image and the request to analyze it", r, err)
 	}
 	values, err := h.CompletePrompt("test_prompt_with_arguments", "arg1", "part")
 	if err != nil || len(values) != 1 || values[0] != "party" {
-		t.Errorf("%v %v", values, err)
+		t.Errorf("got %v, %v; want [party]", values, err)
 	}
 	if values, err := h.CompleteTemplate("test://template/{id}/data", "id", ""); err != nil || len(values) != 1 {
-		t.Errorf("%v %v", values, err)
+		t.Errorf("template: got %v, %v; want one value", values, err)
 	}
 }
 

@@ -67,12 +67,12 @@ func TestFetch_convertsPagesToMarkdown(t *testing.T) {
 	whole := h.Call("fetch", `{"url":"https://example.com/a","whole":true}`).Text()
 	for _, part := range []string{"Site head", "Home", "Related", "Site foot", "Title & more"} {
 		if !strings.Contains(whole, part) {
-			t.Errorf("the whole page has no %q", part)
+			t.Errorf("whole page: got %q, want %q in it", whole, part)
 		}
 	}
 	for _, part := range []string{"evil", "hidden", "not shown", "typed", "Send", "a remark", "base64"} {
 		if strings.Contains(whole, part) {
-			t.Errorf("the whole page has %q", part)
+			t.Errorf("whole page: got %q, want no %q in it", whole, part)
 		}
 	}
 	if raw := h.Call("fetch", `{"url":"https://example.com/a","raw":true}`).Text(); !strings.HasSuffix(raw, article) {
@@ -91,7 +91,7 @@ func TestFetch_returnsTheMainPart(t *testing.T) {
 	} {
 		_, got := markdown("<body>"+c[0]+"</body>", "https://x/", false)
 		if got != strings.TrimSpace(strings.ReplaceAll(c[1], " \n", "\n")) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want %q", name, got, c[1])
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestFetch_returnsARange(t *testing.T) {
 		}
 	}
 	if r := h.Call("fetch", `{"url":"https://x/t","start":13}`); !r.IsError || r.Text() != "start is 13, but https://x/t has only 13 characters" {
-		t.Errorf("past the end: %s", r.Raw)
+		t.Errorf("past the end: got %s, want an error with the start and 13 characters", r.Raw)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestFetch_decodesCharsets(t *testing.T) {
 		"/late": "日本 ü", "/latin": "grüße", "/twice": "grüße", "/mark": "日本",
 	} {
 		if got := h.Call("fetch", `{"url":"https://x`+path+`"}`).Text(); !strings.HasSuffix(strings.TrimPrefix(got, "https://x"+path+"\n\n"), want) {
-			t.Errorf("%s: %q", path, got)
+			t.Errorf("%s: got %q, want an end of %q", path, got, want)
 		}
 	}
 }
@@ -175,14 +175,14 @@ func TestFetch_handlesEachContentType(t *testing.T) {
 		"/big":     {"text/plain", strings.Repeat("y", maxBody+1)},
 	}))
 	if r := h.Call("fetch", `{"url":"https://x/png"}`); r.IsError || r.Content[1].Type != "image" || string(r.Content[1].Data) != "\x89PNG" {
-		t.Errorf("png: %s", r.Raw)
+		t.Errorf("png: got %s, want an image of the bytes", r.Raw)
 	}
 	for path, want := range map[string]string{
 		"/svg": "https://x/svg\n\n<svg/>", "/sniffed": "T\nhttps://x/sniffed\n\ntext",
 		"/empty": "https://x/empty\n\n(the page has no text)", "/none": "https://x/none\n\njust text",
 	} {
 		if r := h.Call("fetch", `{"url":"https://x`+path+`"}`); r.IsError || r.Text() != want {
-			t.Errorf("%s: %s", path, r.Raw)
+			t.Errorf("%s: got %s, want %q", path, r.Raw, want)
 		}
 	}
 	for path, want := range map[string]string{
@@ -191,7 +191,7 @@ func TestFetch_handlesEachContentType(t *testing.T) {
 		"/absent": "https://x/absent answered 404\n\n# Nothing here",
 	} {
 		if r := h.Call("fetch", `{"url":"https://x`+path+`"}`); !r.IsError || !strings.Contains(r.Text(), want) {
-			t.Errorf("%s: %.300s", path, r.Raw)
+			t.Errorf("%s: got %.300s, want an error with %q", path, r.Raw, want)
 		}
 	}
 	if got := h.Call("fetch", `{"url":"https://x/big","length":5}`).Text(); !strings.Contains(got, "only the first 4 MiB of the page were read\n\nyyyyy") {
@@ -210,20 +210,20 @@ func TestFetch_resolvesLinksAfterARedirect(t *testing.T) {
 		fmt.Fprint(w, `<a href="rel">l</a> `, r.Header.Get("Accept")[:13])
 	}))
 	if got := h.Call("fetch", `{"url":"https://x/old"}`).Text(); got != "https://y.example/new/\n\n[l](https://y.example/new/rel) text/markdown" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want the link of the new address for text/markdown", got)
 	}
 }
 
 func TestFetch_reportsRefusals(t *testing.T) {
 	h := sallyporttest.New(t, plugin)
 	if r := h.Call("fetch", `{"url":"https://x/"}`); !r.IsError || r.Text() != "http/fetch is not granted" {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("got %s, want an error that http/fetch is not granted", r.Raw)
 	}
 	for url, want := range map[string]string{
 		"file:///etc/passwd": "file URLs cannot be read", "https://": "names no host", "https://a b/": "is not a URL", "ftp://x/": "ftp URLs",
 	} {
 		if r := h.Call("fetch", `{"url":"`+url+`"}`); !r.IsError || !strings.Contains(r.Text(), want) || len(h.Asked()) > 0 {
-			t.Errorf("%s: %s", url, r.Raw)
+			t.Errorf("%s: got %s, asked %v; want an error with %q, nothing asked", url, r.Raw, h.Asked(), want)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func FuzzMarkdown(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		_, text := markdown(source, "https://example.com/", false)
 		if bytes.Contains([]byte(text), []byte("(javascript:")) {
-			t.Errorf("%q gives %q", source, text)
+			t.Errorf("%q: got %q, want no script link", source, text)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func TestList_boundsItsLines(t *testing.T) {
 	}
 	got := sallyporttest.New(t, plugin).Call("list", args{"path": dir}).Text()
 	if n := strings.Count(got, "\n"); n != maxEntries+1 || !strings.HasSuffix(got, "list a folder below, or less deep") {
-		t.Errorf("%d lines, ending %q", n, got[len(got)-60:])
+		t.Errorf("got %d lines ending %q, want %d and the advice to list less", n, got[len(got)-60:], maxEntries+1)
 	}
 }
 
@@ -122,13 +122,13 @@ func TestRead_returnsLinesOfAFile(t *testing.T) {
 		expect(t, h, dir, "read", c.a, c.want)
 	}
 	if r := h.Call("read", args{"path": dir + "/p.png"}); r.Content[0].Type != "image" || r.Content[0].MIMEType != "image/png" {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("p.png: got %s, want an image/png", r.Raw)
 	}
 	if got := h.Call("read", args{"path": dir + "/long.txt", "start": 10}).Text(); !strings.HasSuffix(got, "(lines 10 to 6032 of 10000)") {
-		t.Errorf("long: %s", got[len(got)-60:])
+		t.Errorf("long: got an end of %q, want lines 10 to 6032 of 10000", got[len(got)-60:])
 	}
 	if got := h.Call("read", args{"path": dir + "/line.txt"}).Text(); !strings.HasSuffix(got, "ä\n(line 1 is cut after 102400 bytes)") {
-		t.Errorf("line: %s", got[len(got)-60:])
+		t.Errorf("line: got an end of %q, want line 1 cut after 102400 bytes", got[len(got)-60:])
 	}
 }
 
@@ -211,10 +211,10 @@ func TestWrite_replacesFiles(t *testing.T) {
 		t.Errorf("got %q, want %q", got, "new\nmore\n")
 	}
 	if r := h.Call("write", args{"path": dir, "text": "x", "mode": "overwrite"}); !r.IsError || !strings.Contains(r.Text(), "is a directory") {
-		t.Errorf("over a folder: %s", r.Raw)
+		t.Errorf("over a folder: got %s, want an error that it is a directory", r.Raw)
 	}
 	if r := h.Call("write", args{"path": dir + "/old.txt/below", "text": "x"}); !r.IsError {
-		t.Errorf("below a file: %s", r.Raw)
+		t.Errorf("below a file: got %s, want an error", r.Raw)
 	}
 }
 
@@ -236,14 +236,14 @@ func TestEdit_appliesEditsInOrder(t *testing.T) {
 		dir := folder(t, map[string]string{"f": start})
 		expect(t, h, dir, "edit", args{"path": dir + "/f", "edits": c.edits, "dryRun": true}, c.want)
 		if got := content(t, dir+"/f"); got != start {
-			t.Errorf("a dry run wrote %q", got)
+			t.Errorf("%v in a dry run: got %q, want %q", c.edits, got, start)
 		}
 		expect(t, h, dir, "edit", args{"path": dir + "/f", "edits": c.edits}, c.want)
 		if c.after == "" {
 			c.after = start
 		}
 		if got := content(t, dir+"/f"); got != c.after {
-			t.Errorf("%v: the file is %q", c.edits, got)
+			t.Errorf("%v: got file %q, want %q", c.edits, got, c.after)
 		}
 	}
 }
@@ -289,17 +289,17 @@ func TestResources_readGrantedFiles(t *testing.T) {
 	} {
 		all, err := h.Read("file://" + dir + c.name)
 		if err != nil || len(all) != 1 {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: got %d contents, %v; want 1", c.name, len(all), err)
 			continue
 		}
 		if r := all[0]; r.MIMEType != c.mime || r.Text != c.text || string(r.Blob) != c.blob || r.URI != "file://"+dir+c.name {
-			t.Errorf("%s: %+v", c.name, r)
+			t.Errorf("%s: got %+v, want type %s, text %q, blob %q", c.name, r, c.mime, c.text, c.blob)
 		}
 	}
 	for name, code := range map[string]int{"/none": sallyport.CodeInvalidParams, "/big": sallyport.CodeInternal, "/sub": sallyport.CodeInternal} {
 		_, err := h.Read("file://" + dir + name)
 		if e, ok := errors.AsType[*sallyport.Error](err); !ok || e.Code != code {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want code %d", name, err, code)
 		}
 	}
 }
@@ -309,9 +309,9 @@ func TestCompletePath_suggestsGrantedPaths(t *testing.T) {
 	dir := folder(t, map[string]string{"alpha.txt": "", "alps/x": "", "beta": ""})
 	got, err := h.CompleteTemplate("file:///{+path}", "path", dir[1:]+"/al")
 	if want := dir[1:] + "/alpha.txt " + dir[1:] + "/alps/"; err != nil || strings.Join(got, " ") != want {
-		t.Errorf("%v %v", got, err)
+		t.Errorf("got %v, %v; want %s", got, err, want)
 	}
 	if got, err := h.CompleteTemplate("file:///{+path}", "path", "no/such/folder/"); err != nil || len(got) != 0 {
-		t.Errorf("%v %v", got, err)
+		t.Errorf("no such folder: got %v, %v; want no values, no error", got, err)
 	}
 }

@@ -33,16 +33,16 @@ func TestParse_recipes(t *testing.T) {
 		}
 	}
 	if len(texts) < 6 || len(own) == 0 {
-		t.Fatalf("only %d tool files were found", len(texts))
+		t.Fatalf("got %d tool files, %d own; want at least 6, 1", len(texts), len(own))
 	}
 	for name, text := range texts {
 		_, p, err := Parse(text)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want no error", name, err)
 			continue
 		}
 		if m, err := manifest.Parse(p.Manifest()); err != nil || len(m.Problems) > 0 || len(m.Tools) == 0 {
-			t.Errorf("%s: %v, problems %q", name, err, m.Problems)
+			t.Errorf("%s: got %v, manifest %+v; want tools without problems", name, err, m)
 		}
 	}
 }
@@ -96,28 +96,28 @@ func TestRead_joinsTheToolFileBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now, err := Stamp(path); err != nil || now != st {
-			t.Errorf("the stamp is %+v %v, that of the bytes %+v", now, err, st)
+			t.Errorf("got stamp %+v, %v; want %+v as with the bytes", now, err, st)
 		}
 		return wasm, st
 	}
 	module := program("_start")
 	write(path, module)
 	if alone, _ := read(); !bytes.Equal(alone, module) {
-		t.Error("a module alone is read with changes")
+		t.Errorf("module alone: got %d bytes, want its own %d", len(alone), len(module))
 	}
 	write(beside, []byte("tools: [{name: a, args: [x]}] # one\n"))
 	first, st := read()
 	b, err := wasmbin.Read(first)
 	if err != nil || !command.Recognises(b) {
-		t.Fatal("the bytes are no program with a tool file", err)
+		t.Fatalf("got %v, want a program with a tool file", err)
 	}
 	write(beside, []byte("# two\ntools:\n- name: a\n  args: [x]\n"))
 	if again, now := read(); !bytes.Equal(first, again) || now == st {
-		t.Error("the same tools in another layout are other bytes, or the same stamp")
+		t.Errorf("same tools in another layout: got equal bytes %v, stamp %+v; want true, another than %+v", bytes.Equal(first, again), now, st)
 	}
 	write(beside, []byte("tools: [{name: a, args: [y]}]\n"))
 	if changed, _ := read(); bytes.Equal(first, changed) {
-		t.Error("another command line is the same bytes")
+		t.Error("another command line: got the same bytes, want others")
 	}
 }
 
@@ -146,7 +146,7 @@ func TestRead_refusesWhatBelongsToNoProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "p.tool.yaml: not a regular file") {
-		t.Errorf("a folder: %v", err)
+		t.Errorf("a folder: got %v, want an error that it is not a regular file", err)
 	}
 }
 
@@ -159,7 +159,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := command.Parse(raw)
 		if err != nil || !bytes.Equal(again.Manifest(), p.Manifest()) {
-			t.Errorf("the JSON of %q reads differently: %v", text, err)
+			t.Errorf("%q: got %v or another manifest from its JSON, want %s", text, err, p.Manifest())
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestMemory_restoreFindsWritesToHugePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m.Reallocate(whole)[at+huge/2] != 0 {
-				t.Fatalf("round %d: what a call wrote is there in the next", round)
+				t.Fatalf("round %d: got a byte of the call before, want 0", round)
 			}
 			if err := m.Restore(); err != nil {
 				t.Fatal(err)
@@ -76,11 +76,11 @@ func TestMemory_hasNoHugePages(t *testing.T) {
 			}
 			found++
 			if flags := one[strings.LastIndex(one, "VmFlags:"):]; !strings.Contains(flags, " nh") {
-				t.Errorf("%s\n%s", head, flags)
+				t.Errorf("%s: got %s, want nh in it", head, flags)
 			}
 		}
 		if found < 2 {
-			t.Errorf("%d mappings", found)
+			t.Errorf("got %d mappings, want at least 2", found)
 		}
 	})
 }

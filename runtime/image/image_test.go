@@ -44,10 +44,10 @@ func holds(t *testing.T, m *image.Memory, want []byte) {
 func TestWays_beginWithAPortableOne(t *testing.T) {
 	ways := image.Ways()
 	if ways[0] != image.Copy {
-		t.Error("there is no portable way")
+		t.Errorf("got ways %v, want %v first", ways, image.Copy)
 	}
 	if os.Getenv("SALLYPORT_WANT_SCAN") != "" && !slices.Contains(ways, image.Scan) {
-		t.Error("no scan")
+		t.Errorf("got ways %v, want %v in them", ways, image.Scan)
 	}
 	t.Log(ways)
 }
@@ -59,7 +59,7 @@ func TestMemory_restoreUndoesWritesAndGrowth(t *testing.T) {
 		i := image.New(want, way)
 		defer i.Close()
 		if i.Way() != way || i.Size() != uint64(len(want)) {
-			t.Fatalf("%v, %d bytes", i.Way(), i.Size())
+			t.Fatalf("got %v, %d bytes; want %v, %d", i.Way(), i.Size(), way, len(want))
 		}
 		m := i.Memory(60 * page)
 		defer m.Free()
@@ -71,7 +71,7 @@ func TestMemory_restoreUndoesWritesAndGrowth(t *testing.T) {
 			if round%2 == 1 {
 				m.Reallocate(uint64(40+random.IntN(21)) * page)
 				if tail := m.Bytes()[len(want):]; !bytes.Equal(tail, make([]byte, len(tail))) {
-					t.Fatal("what is new is not zero")
+					t.Fatalf("round %d: got other bytes than zero after the image, want zeros", round)
 				}
 			}
 			p := m.Bytes()
@@ -90,7 +90,7 @@ func TestMemory_restoreUndoesWritesAndGrowth(t *testing.T) {
 			holds(t, other, want)
 		}
 		if got := m.Reallocate(60 * page)[40*page:]; !bytes.Equal(got, make([]byte, 20*page)) {
-			t.Error("what lies behind the image is not zero")
+			t.Error("got other bytes than zero after the image, want zeros")
 		}
 	})
 }
@@ -129,21 +129,21 @@ func TestMemory_growsToItsLimit(t *testing.T) {
 			pages, want uint64
 		}{{0, 0}, {1, 1}, {3, 3}, {2, 3}} { // it never shrinks on its own
 			if got := uint64(len(m.Reallocate(c.pages * page))); got != c.want*page {
-				t.Errorf("%d pages: got %d bytes", c.pages, got)
+				t.Errorf("%d pages: got %d bytes, want %d", c.pages, got, c.want*page)
 			}
 		}
 		if m.Refused() {
-			t.Error("refused what is within the limit")
+			t.Error("Refused() within the limit = true, want false")
 		}
 		if got := m.Reallocate(4 * page); got != nil || !m.Refused() || m.Limit() != 3*page || m.Peak() != 3*page {
-			t.Errorf("%d bytes beyond the limit", len(got))
+			t.Errorf("beyond the limit: got %d bytes, refused %v, limit %d, peak %d; want none, true, %d, %d", len(got), m.Refused(), m.Limit(), m.Peak(), 3*page, 3*page)
 		}
 		m.Bytes()[2*page] = 7
 		if err := m.Restore(); err != nil || m.Refused() || len(m.Bytes()) != 0 || m.Peak() != 0 {
 			t.Errorf("after Restore: got %v, %d bytes, refused %v, peak %d; want no error, an empty memory", err, len(m.Bytes()), m.Refused(), m.Peak())
 		}
 		if got := m.Reallocate(3 * page); got[2*page] != 0 {
-			t.Error("a byte survived")
+			t.Errorf("got byte %d after Restore, want 0", got[2*page])
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestMemory_leavesNoMappings(t *testing.T) {
 			m.Free()
 		}
 		if after := maps(); after != before {
-			t.Errorf("%d mappings of images, %d before", after, before)
+			t.Errorf("got %d mappings of images, want %d as before", after, before)
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestMemory_restoreDiscardsWornPages(t *testing.T) {
 			if round%300 == 1 { // most of it, and as much after the image
 				p = m.Reallocate(16 * page)
 				if !bytes.Equal(p[8*page:], make([]byte, 8*page)) {
-					t.Fatal("what is new is not zero")
+					t.Fatalf("round %d: got other bytes than zero after the image, want zeros", round)
 				}
 				for at := 0; at < len(p); at += 4096 {
 					p[at] ^= 0xff

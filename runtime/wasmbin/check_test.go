@@ -182,7 +182,7 @@ func TestCheck_refusesCompilationBombs(t *testing.T) {
 		"vectors that change":          {crowd(1, 0, 25_000, 1), "the work to compile its functions with its types, globals and exports"},
 	} {
 		if len(c.wasm) > 800_000 {
-			t.Errorf("%s: %d bytes is no bomb", name, len(c.wasm))
+			t.Errorf("%s: got a module of %d bytes, want at most 800000", name, len(c.wasm))
 		}
 		if err := check(t, c.wasm, wasmbin.Limits{}); !errors.Is(err, wasmbin.ErrLimit) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, c.want)
@@ -230,7 +230,7 @@ func TestCheck_boundsGrowingTables(t *testing.T) {
 			t.Fatalf("%s: got %v, want no error", name, err)
 		}
 		if got := anew.Tables; int(got[0].Max) != c.want0 || int(got[1].Max) != c.want1 {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: got tables %+v, want at most %d and %d", name, got, c.want0, c.want1)
 		}
 	}
 }

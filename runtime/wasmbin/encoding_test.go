@@ -20,7 +20,7 @@ func refused(t *testing.T, name string, wasm []byte) bool {
 		_, err = wasmbin.Check(b, wasmbin.Limits{})
 	}
 	if err != nil && !errors.Is(err, wasmbin.ErrMalformed) && !errors.Is(err, wasmbin.ErrUnsupported) && !errors.Is(err, wasmbin.ErrTruncated) {
-		t.Errorf("%s: %v", name, err)
+		t.Errorf("%s: got %v, want no error, malformed, unsupported or truncated", name, err)
 	}
 	return err != nil
 }
@@ -76,7 +76,7 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 				continue
 			}
 			if got := refused(t, name, c.build(byte(b))); got == allowed[b] {
-				t.Errorf("%s %#x: refused is %v", name, b, got)
+				t.Errorf("%s %#x: got refused %v, want %v", name, b, got, !allowed[b])
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestCheck_refusesAmbiguousNumbers(t *testing.T) {
 		"initial vector of no bytes":  {global(0xfd, 12), true},
 	} {
 		if got := refused(t, name, c.wasm); got != c.bad {
-			t.Errorf("%s: refused is %v", name, got)
+			t.Errorf("%s: got refused %v, want %v", name, got, c.bad)
 		}
 	}
 }
@@ -142,11 +142,11 @@ func TestCheck_acceptsOneEncodingOfVectorInstructions(t *testing.T) {
 				continue
 			}
 			if taken++; sub > 255 || long != len(w.U32(sub)) {
-				t.Errorf("0xfd %d in %d bytes is taken", sub, long)
+				t.Errorf("0xfd %d in %d bytes: got it taken, want it refused", sub, long)
 			}
 		}
 	}
 	if taken != 236 {
-		t.Errorf("%d instructions on vectors are taken, there are 236", taken)
+		t.Errorf("got %d instructions on vectors taken, want 236", taken)
 	}
 }

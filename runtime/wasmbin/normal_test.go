@@ -49,17 +49,17 @@ func TestCheck_writesCanonicalInstructions(t *testing.T) {
 		case err != nil:
 		case s.Same:
 			if same++; !bytes.Equal(anew.Wasm(), short) {
-				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
+				t.Errorf("%s: % x: got % x\nwant % x", s.Name, s.Odd, anew.Wasm(), short)
 			}
 		default: // a different type
 			if others++; !bytes.Equal(anew.Wasm(), spelled(s.Odd)) {
-				t.Errorf("%s: % x became\n% x", s.Name, s.Odd, anew.Wasm())
+				t.Errorf("%s: % x: got % x\nwant % x", s.Name, s.Odd, anew.Wasm(), spelled(s.Odd))
 			}
 		}
 	}
 	t.Logf("%d instructions, %d longer spellings, %d other types", instructions, same, others)
 	if instructions < 400 || same < 400 || others < 20 {
-		t.Error("too few")
+		t.Errorf("got %d instructions, %d longer spellings, %d other types; want at least 400, 400, 20", instructions, same, others)
 	}
 }
 
@@ -135,15 +135,15 @@ func sameAnew(t *testing.T, wasm []byte, anew *wasmbin.Checked) {
 	t.Helper()
 	again, err := writeAnew(anew.Wasm())
 	if err != nil || !bytes.Equal(again.Wasm(), anew.Wasm()) {
-		t.Fatalf("%v\n% x", err, anew.Wasm())
+		t.Fatalf("normal form written again: got %v or other bytes, want no error and\n% x", err, anew.Wasm())
 	}
 	before, after := instructions(t, wasm), instructions(t, anew.Wasm())
 	if len(before) != len(after) {
-		t.Fatalf("%d instructions became %d\n% x", len(before), len(after), wasm)
+		t.Fatalf("got %d instructions, want %d\n% x", len(after), len(before), wasm)
 	}
 	for i := range before {
 		if before[i] != after[i] {
-			t.Fatalf("%s became %s\n% x", before[i], after[i], wasm)
+			t.Fatalf("instruction %d: got %s, want %s\n% x", i, after[i], before[i], wasm)
 		}
 	}
 }

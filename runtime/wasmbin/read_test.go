@@ -34,32 +34,32 @@ func TestRead_parsesTheHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(b.Imports) != 2 || b.Imports[0].Module != "env" || b.Imports[0].Name != "f" || b.Imports[1].Kind != wasmbin.Global {
-		t.Errorf("imports: %+v", b.Imports)
+		t.Errorf("got imports %+v, want env.f and a global", b.Imports)
 	}
 	if !bytes.Equal(b.Imports[0].Params, []byte{w.I32, w.I64}) || !bytes.Equal(b.Imports[0].Results, []byte{w.F32}) {
-		t.Errorf("type of the import: %x -> %x", b.Imports[0].Params, b.Imports[0].Results)
+		t.Errorf("type of the import: got %x -> %x, want (i32, i64) -> f32", b.Imports[0].Params, b.Imports[0].Results)
 	}
 	x, ok := b.Export("answer")
 	if !ok || x.Index != 1 || !bytes.Equal(x.Params, []byte{w.F64}) || !bytes.Equal(x.Results, []byte{w.I32}) {
-		t.Errorf("export: %+v, %v", x, ok)
+		t.Errorf("export: got %+v, %v; want function 1 of f64 -> i32, true", x, ok)
 	}
 	if b.HasExport("memory") || !b.HasExport("answer") || b.HasExport("") {
-		t.Error("HasExport is about functions")
+		t.Errorf("HasExport of memory, answer and no name: got %v, %v, %v; want false, true, false", b.HasExport("memory"), b.HasExport("answer"), b.HasExport(""))
 	}
 	if !b.ImportsModule("env") || b.ImportsModule("f") {
-		t.Error("ImportsModule")
+		t.Errorf("ImportsModule of env and f: got %v, %v; want true, false", b.ImportsModule("env"), b.ImportsModule("f"))
 	}
 	if b.Memory == nil || *b.Memory != (wasmbin.Range{Min: 2, Max: 5}) {
-		t.Errorf("memory: %v", b.Memory)
+		t.Errorf("got memory %v, want 2 to 5 pages", b.Memory)
 	}
 	if data, ok := b.CustomSection(wasmbin.ManifestSection); !ok || string(data) != `{"name":"x"}` {
 		t.Errorf("manifest: got %q, %v; want %q, true", data, ok, `{"name":"x"}`)
 	}
-	if _, ok := b.CustomSection("two"); ok {
-		t.Error("a section that is not there")
+	if data, ok := b.CustomSection("two"); ok {
+		t.Errorf("CustomSection(two): got %q, want none", data)
 	}
 	if b.Funcs != 1 || len(b.Tables) != 1 || b.Tables[0].Max != wasmbin.Unbounded || b.Start {
-		t.Errorf("funcs %d, tables %v, start %v", b.Funcs, b.Tables, b.Start)
+		t.Errorf("got %d functions, tables %v, start %v; want 1, an unbounded one, false", b.Funcs, b.Tables, b.Start)
 	}
 	if _, err := wasmbin.Check(b, wasmbin.Limits{}); err != nil {
 		t.Error(err)
@@ -115,11 +115,11 @@ func TestRead_refusesEveryIncompleteFile(t *testing.T) {
 			continue
 		}
 		if end > 0 && !errors.Is(err, wasmbin.ErrTruncated) && !errors.Is(err, wasmbin.ErrNotWasm) && !errors.Is(err, wasmbin.ErrMalformed) {
-			t.Errorf("%d bytes: %v, %v", end, b, err)
+			t.Errorf("%d bytes: got %v, %v; want truncated, not wasm or malformed", end, b, err)
 		}
 	}
 	if len(ends) > 12 {
-		t.Errorf("%d of %d prefixes are accepted", len(ends), len(whole))
+		t.Errorf("got %d of %d prefixes accepted, want at most 12", len(ends), len(whole))
 	}
 }
 
@@ -131,7 +131,7 @@ func TestRead_refusesExcessiveCounts(t *testing.T) {
 	}
 	for name, wasm := range map[string][]byte{"10001 imports": imports.Bytes(), "10000 sections": sections.Bytes()} {
 		if _, err := wasmbin.Read(wasm); !errors.Is(err, wasmbin.ErrLimit) || !strings.Contains(err.Error(), name[:4]) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v with the number", name, err, wasmbin.ErrLimit)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestRead_skipsTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := wasmbin.Check(b, wasmbin.Limits{}); err == nil {
-		t.Error("Check: got no error for code that is no code")
+		t.Error("Check of code that is no code: got no error, want one")
 	}
 	if n := testing.AllocsPerRun(5, func() { _, _ = wasmbin.Read(wasm) }); n > 40 {
 		t.Errorf("got %v allocations, want at most 40", n)
@@ -160,7 +160,7 @@ func TestRead_skipsTheCode(t *testing.T) {
 func TestKind_hasAName(t *testing.T) {
 	for k, want := range map[wasmbin.Kind]string{0: "function", 1: "table", 2: "memory", 3: "global", 4: "tag", 9: "unknown"} {
 		if k.String() != want {
-			t.Errorf("%d: %s", k, k)
+			t.Errorf("Kind(%d): got %s, want %s", k, k, want)
 		}
 	}
 }

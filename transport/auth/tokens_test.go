@@ -22,14 +22,14 @@ func TestParse_readsNamesAndHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := set.Names(); !slices.Equal(got, []string{"ci-runner", "laptop"}) {
-		t.Errorf("names %q", got)
+		t.Errorf("got names %q, want ci-runner and laptop", got)
 	}
 	if name, _, ok := set.Verify("password"); name != "ci-runner" || !ok {
-		t.Errorf("Verify gave %q, %v", name, ok)
+		t.Errorf("Verify: got %q, %v; want ci-runner, true", name, ok)
 	}
 	for _, wrong := range []string{"", "Password", "password ", example, strings.Repeat("x", 600)} {
 		if name, _, ok := set.Verify(wrong); ok || name != "" {
-			t.Errorf("Verify(%q) gave %q, %v", wrong, name, ok)
+			t.Errorf("Verify(%q): got %q, %v; want no name, false", wrong, name, ok)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestParse_namesTheFaultOfALine(t *testing.T) {
 func TestTokens_nilAdmitsNoCaller(t *testing.T) {
 	var none *Tokens
 	if _, _, ok := none.Verify("x"); ok || none.Names() != nil {
-		t.Error("the nil set lets somebody in")
+		t.Errorf("nil set: got Verify %v, names %q; want false, none", ok, none.Names())
 	}
 	one, err := none.With("a", "x")
 	if name, _, ok := one.Verify("x"); err != nil || !ok || name != "a" {
@@ -69,10 +69,10 @@ func TestTokens_withLeavesTheOldSetUnchanged(t *testing.T) {
 	left, _ := base.With("b", "2")
 	right, _ := base.With("c", "3")
 	if _, _, ok := left.Verify("3"); ok {
-		t.Error("two sets share their memory")
+		t.Error("left.Verify of right's token = true, want false")
 	}
 	if _, _, ok := right.Verify("3"); !ok || len(base.Names()) != 1 {
-		t.Error("With did not add, or changed its receiver")
+		t.Errorf("got right.Verify %v, base's names %q; want true, one name", ok, base.Names())
 	}
 	if _, err := left.With("a", "9"); !errors.Is(err, ErrDuplicate) {
 		t.Errorf("got %v, want %v", err, ErrDuplicate)
@@ -82,7 +82,7 @@ func TestTokens_withLeavesTheOldSetUnchanged(t *testing.T) {
 func TestNew_returnsDistinctTokens(t *testing.T) {
 	shape := regexp.MustCompile(`^sp_[A-Za-z0-9_-]{43}$`)
 	if a, b := New(), New(); a == b || !shape.MatchString(a) {
-		t.Errorf("tokens %q and %q", a, b)
+		t.Errorf("got tokens %q and %q, want two different ones of shape %s", a, b, shape)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAdd_storesOnlyTheHash(t *testing.T) {
 		}
 	}
 	if data, _ := os.ReadFile(path); strings.Contains(string(data), first) {
-		t.Error("the token itself is in the file")
+		t.Errorf("got file %s, want it without the token %s", data, first)
 	}
 	wantMode(t, path)
 }
@@ -119,7 +119,7 @@ func TestAdd_storesOnlyTheHash(t *testing.T) {
 func wantMode(t *testing.T, path string) {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+		t.Errorf("got file %+v, %v; want mode 0600", info, err)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestLocal_createsATokenOnceAndReturnsItAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "token")
 	token, created, err := Local(path)
 	if err != nil || !created || len(token) != 46 {
-		t.Fatalf("got %q, %v, %v", token, created, err)
+		t.Fatalf("got %q, created %v, %v; want 46 characters, true, no error", token, created, err)
 	}
 	again, created, err := Local(path)
 	if err != nil || created || again != token {
@@ -162,7 +162,7 @@ func TestLocal_createsATokenOnceAndReturnsItAgain(t *testing.T) {
 	}
 	wantMode(t, path)
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("temporary files are left: %v", left)
+		t.Errorf("got files %v, want only the token", left)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestLocal_refusesADamagedToken(t *testing.T) {
 		os.WriteFile(path, []byte(content), 0o600)
 		want := fmt.Sprintf("%q holds no token: remove it, and a new one is made", path)
 		if token, _, err := Local(path); err == nil || err.Error() != want {
-			t.Errorf("%q: got %q, %v", content, token, err)
+			t.Errorf("%q: got %q, %v; want %s", content, token, err, want)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestLocal_createsOneTokenForConcurrentProcesses(t *testing.T) {
 		}
 		wg.Wait()
 		if made != 1 || len(seen) != 1 {
-			t.Fatalf("%d made, %d different", made, len(seen))
+			t.Fatalf("got %d tokens made, %d different; want 1, 1", made, len(seen))
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestArgs_mapsEachValueToItsOwnArgument(t *testing.T) {
 		p := oneTool(t, c.keys, names...)
 		var got launched
 		if err := p.launch(&got, p.tools["run"], json.RawMessage(c.arguments), nil, nil); err != nil {
-			t.Errorf("%s with %s: %v", c.keys, c.arguments, err)
+			t.Errorf("%s with %s: got %v, want no error", c.keys, c.arguments, err)
 			continue
 		}
 		if line := fmt.Sprintf("%q", got.args[1:]); line != c.want || got.args[0] != "prog" {
@@ -137,7 +137,7 @@ func TestArgs_readsEachArgumentOnce(t *testing.T) {
 	launch := func() (err error) {
 		defer func(before uint64) {
 			if used := allocated() - before; used > 64<<20 {
-				t.Errorf("got %d MiB allocated for an argument of 6 MiB", used>>20)
+				t.Errorf("got %d MiB allocated for an argument of 6 MiB, want at most 64", used>>20)
 			}
 		}(allocated())
 		return p.launch(&launched{}, p.tools["run"], arguments, nil, nil)
@@ -178,7 +178,7 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 		}
 		var got launched
 		if err := p.launch(&got, p.tools["run"], json.RawMessage(`{"`+c.name+`":`+c.value+`}`), nil, nil); err != nil {
-			t.Errorf("%s: %v", c.keys, err)
+			t.Errorf("%s: got %v, want no error", c.keys, err)
 		}
 		want := []string{"NO_COLOR=1", "TERM=dumb"}
 		if c.env != "" {
@@ -323,12 +323,12 @@ func TestResult_buildsNoListOverTheLimit(t *testing.T) {
 			t.Errorf("%s: got %v, want the limit", as, err)
 		}
 		if used := allocated() - before; used > 8<<20 {
-			t.Errorf("%s: got %d MiB allocated for an output of 1 MiB", as, used>>20)
+			t.Errorf("%s: got %d MiB allocated for an output of 1 MiB, want at most 8", as, used>>20)
 		}
 	}
 	run := oneTool(t, `"output":"lines"`).tools["run"]
 	if r, err := run.result([]byte(strings.Repeat("\n", 100)), 900); err != nil || len(r) > 900 {
-		t.Errorf("100 empty lines: got %d bytes, %v", len(r), err)
+		t.Errorf("100 empty lines: got %d bytes, %v; want at most 900", len(r), err)
 	}
 }
 
@@ -344,14 +344,14 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 		}
 		var end *runtime.EndError
 		if errors.As(err, &end) && end.Code != code {
-			t.Errorf("code %d: the error has %d", code, end.Code)
+			t.Errorf("code %d: got code %d in the error", code, end.Code)
 		}
 	}
 	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(1, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), false); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
-		t.Errorf("got %q", err)
+		t.Errorf("got %q, want the last line without control characters", err)
 	}
 	if err := oneTool(t, `"exit":{"2":{"error":"\u001b[31mgone\u202e"}}`).tools["run"].failure(2, nil, true); fmt.Sprint(err) != "exit: gone (exit code 2)" {
-		t.Errorf("got %q", err)
+		t.Errorf("got %q, want the file's error with exit code 2", err)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestTeller_sendsEachLine(t *testing.T) {
 	w := newTeller(runtime.WithGate(t.Context(), &g), "progress")
 	for _, part := range []string{"on", "e\r", "\n\ntwo\nthr\xffee"} {
 		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
-			t.Fatal(n, err)
+			t.Fatalf("Write(%q): got %d, %v; want %d, no error", part, n, err, len(part))
 		}
 	}
 	w.flush()
@@ -394,7 +394,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			if slices.ContainsFunc(slices.Concat(got.args, got.env), hasNUL) {
-				t.Errorf("a NUL byte in %q %q", got.args, got.env)
+				t.Errorf("got args %q, environment %q, want no NUL byte", got.args, got.env)
 			}
 		}
 	})

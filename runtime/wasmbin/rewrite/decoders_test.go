@@ -45,13 +45,13 @@ func (s *second) learn(t testing.TB) {
 		}
 		var in wasmbin.Instruction
 		if !wasmbin.NewDecoder(x.Short, 0, "an instruction").Next(&in) {
-			t.Fatalf("%s is not read", x.Name)
+			t.Fatalf("%s: got no instruction from % x, want one", x.Name, x.Short)
 		}
 		lines := s.theirs(t, spelledModule(x.Short))
 		name, _, _ := strings.Cut(strings.TrimLeft(lines[2], "0123456789 "), " ") // after unreachable
 		number := [2]uint32{uint32(in.Op), in.Sub}
 		if old, ok := numbers[name]; ok && old != number {
-			t.Errorf("%v and %v are both %q", old, number, name)
+			t.Errorf("%q: got numbers %v and %v, want one", name, old, number)
 		}
 		s.names[number], numbers[name] = name, number
 	}
@@ -92,7 +92,7 @@ func (s *second) compare(t *testing.T, what string, wasm []byte) {
 		if reason == "" {
 			s.refusedHere++
 			if !errors.Is(err, wasmbin.ErrUnsupported) && !errors.Is(err, wasmbin.ErrLimit) && !strings.Contains(err.Error(), "name") {
-				t.Errorf("%s: valid, and refused: %v\n%x", what, err, wasm)
+				t.Errorf("%s: got %v for a valid module, want no error\n%x", what, err, wasm)
 			}
 		}
 		return
@@ -101,7 +101,7 @@ func (s *second) compare(t *testing.T, what string, wasm []byte) {
 	s.sameInstructions(t, what, wasm)
 	s.sameInstructions(t, what, m.Wasm())
 	if after := s.invalid(t, m.Wasm()); (after == "") != (reason == "") && !excusedInvalid(reason) {
-		t.Errorf("%s: %q became %q\n%x\n%x", what, reason, after, wasm, m.Wasm())
+		t.Errorf("%s: got %q for the normal form, want %q\n%x\n%x", what, after, reason, wasm, m.Wasm())
 	}
 	for _, o := range []rewrite.Options{both, {Meter: true}} {
 		if out, _, err := rewrite.Rewrite(m, o); err == nil {
@@ -123,7 +123,7 @@ func (s *second) compiles(t *testing.T, what string, out []byte) {
 	_ = c.Close(context.Background())
 	s.compiled++
 	if reason := s.invalid(t, out); reason != "" {
-		t.Errorf("%s: it is compiled, and invalid: %s\n%x", what, reason, out)
+		t.Errorf("%s: got an invalid module that compiles (%s), want a valid one\n%x", what, reason, out)
 	}
 }
 
@@ -133,12 +133,12 @@ func (s *second) sameInstructions(t *testing.T, what string, wasm []byte) {
 	s.instructions += len(a)
 	for i := range min(len(a), len(b)) {
 		if strings.TrimSpace(a[i]) != strings.TrimSpace(b[i]) {
-			t.Errorf("%s: we read %q, they %q\n%x", what, a[i], b[i], wasm)
+			t.Errorf("%s: got %q, want %q as the oracle reads\n%x", what, a[i], b[i], wasm)
 			return
 		}
 	}
 	if len(a) != len(b) {
-		t.Errorf("%s: we read %d instructions, they %d\n%x", what, len(a), len(b), wasm)
+		t.Errorf("%s: got %d instructions, want %d as the oracle reads\n%x", what, len(a), len(b), wasm)
 	}
 }
 
@@ -146,7 +146,7 @@ func (s *second) report(t *testing.T, of string) {
 	t.Logf("%-22s %6d modules, %6d of them valid; %6d read here, with %8d instructions and operands compared; %6d results compiled; %d valid ones refused here",
 		of, s.modules, s.valid, s.read, s.instructions, s.compiled, s.refusedHere)
 	if s.modules == 0 || s.compiled == 0 {
-		t.Errorf("nothing was compared of %s", of)
+		t.Errorf("%s: got %d modules, %d compiled; want some of both", of, s.modules, s.compiled)
 	}
 	s.modules, s.valid, s.read, s.instructions, s.compiled, s.refusedHere = 0, 0, 0, 0, 0, 0
 }
@@ -161,7 +161,7 @@ func TestDecoders_agreeWithASecondDecoder(t *testing.T) {
 		s.compare(t, x.Name, spelledModule(x.Odd))
 	}
 	if s.modules < 3000 {
-		t.Errorf("only %d spellings", s.modules)
+		t.Errorf("got %d spellings, want at least 3000", s.modules)
 	}
 	s.report(t, "spellings")
 	modules := everySpecModule(t)
@@ -247,7 +247,7 @@ func everySpecModule(t *testing.T) map[string][]byte {
 		}
 	}
 	if len(modules) < 5000 {
-		t.Fatalf("only %d modules of the specification", len(modules))
+		t.Fatalf("got %d modules of the specification, want at least 5000", len(modules))
 	}
 	return modules
 }

@@ -50,7 +50,7 @@ func runOnce(t *testing.T, wasm []byte, rewritten bool, slice int64, a, b uint64
 		m, err = h.Instantiate(ctx, wasm)
 	}
 	if err != nil {
-		t.Fatalf("%v\n%x", err, wasm)
+		t.Fatalf("instantiate: got %v, want no error\n%x", err, wasm)
 	}
 	results, err := m.ExportedFunction("run").Call(ctx, a, b)
 	e := end{results: fmt.Sprint(results), size: m.Memory().Size()}
@@ -79,11 +79,11 @@ func same(t *testing.T, in []byte, a, b uint64) end {
 	metered := runOnce(t, wasm, true, 100_000, a, b)
 	again := runOnce(t, wasm, true, 100, a, b)
 	if again != metered {
-		t.Errorf("one slice: %+v, another: %+v\n%x", metered, again, wasm)
+		t.Errorf("with slices of 100: got %+v, want %+v\n%x", again, metered, wasm)
 	}
 	plain := runOnce(t, wasm, false, 1, a, b)
 	if plain.fuel = metered.fuel; plain != metered {
-		t.Errorf("plain %+v, metered %+v\n%x", plain, metered, wasm)
+		t.Errorf("metered: got %+v, want %+v as plain\n%x", metered, plain, wasm)
 	}
 	return plain
 }
@@ -105,7 +105,7 @@ func TestRewrite_keepsTheBehaviourOfPrograms(t *testing.T) {
 	}
 	t.Log(ends)
 	if ends[""] < 50 || len(ends) < 3 {
-		t.Errorf("the programs say little: %v", ends)
+		t.Errorf("got ends %v, want 50 programs that return and 3 kinds of end", ends)
 	}
 }
 
@@ -152,9 +152,9 @@ func FuzzValid(f *testing.F) {
 			out, _, err := rewrite.Rewrite(m, o)
 			switch {
 			case err == nil && (plain == nil) != (compiles(out) == nil):
-				t.Errorf("%+v: plain %v, rewritten %v\n%x\n%x", o, plain, compiles(out), wasm, out)
+				t.Errorf("%+v: got %v for the rewritten module, want %v as for the plain one\n%x\n%x", o, compiles(out), plain, wasm, out)
 			case err != nil && plain == nil && !excused(err):
-				t.Errorf("%+v: %v\n%x", o, err, wasm)
+				t.Errorf("%+v: got %v for a module that compiles, want no error\n%x", o, err, wasm)
 			}
 			if err == nil {
 				fixed(t, out)
@@ -180,7 +180,7 @@ func fixed(t *testing.T, wasm []byte) {
 		return // the additions exceed a limit
 	}
 	if err != nil || !bytes.Equal(m.Wasm(), wasm) {
-		t.Errorf("%v\n%x", err, wasm)
+		t.Errorf("got %v and\n%x\nwant no error and\n%x", err, m.Wasm(), wasm)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestGuests_returnTheSameAtTheSameFuel(t *testing.T) {
 				sc.ask(t, c, r)
 			}
 			if x, y := hb.spent(b), hc.spent(c); x <= 0 || x != y {
-				t.Errorf("fuel %d and %d", x, y)
+				t.Errorf("got fuel %d and %d, want the same, above 0", x, y)
 			}
 		})
 	}
@@ -160,7 +160,7 @@ func TestGuests_keepTheirFunctionNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, b := names(t, wasm), names(t, out); a == nil || len(a) != len(b) {
-			t.Errorf("%d names, then %d", len(a), len(b))
+			t.Errorf("got %d names, want %d as before", len(b), len(a))
 		}
 		return
 	}

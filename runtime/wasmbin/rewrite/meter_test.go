@@ -41,10 +41,10 @@ func TestMeter_fuelGrowsWithTheWork(t *testing.T) {
 			spent[i] = h.spent(m)
 		}
 		if spent[0] != spent[1] || spent[0] <= 0 {
-			t.Errorf("%s: fuel %d and %d", k.name, spent[0], spent[1])
+			t.Errorf("%s: got fuel %d and %d, want the same, above 0", k.name, spent[0], spent[1])
 		}
 		if ratio := float64(spent[2]) / float64(spent[0]); ratio < k.fuel*0.95 || ratio > k.fuel*1.08 {
-			t.Errorf("%s: %d units, and %d", k.name, spent[0], spent[2])
+			t.Errorf("%s: got %d units for %d, want %v times as many", k.name, spent[2], spent[0], k.fuel)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestMeter_endsEndlessCode(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, want)
 		}
 		if left := m.ExportedGlobal(rewrite.DepthGlobal).Get(); want == errDepth && int64(left) >= 0 {
-			t.Errorf("%s: depth %d", name, left)
+			t.Errorf("%s: got depth %d left, want below 0", name, int64(left))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestMeter_bulkCostsByLength(t *testing.T) {
 		t.Fatalf("got %v, want %v", err, errFuel)
 	}
 	if most := h.spent(m) / (1 << 20 / 16); most > 24 { // ten slices of 100,000, and the fuel taken before the last
-		t.Errorf("%d mebibytes were filled", most)
+		t.Errorf("got %d MiB filled, want at most 24", most)
 	}
 }
 

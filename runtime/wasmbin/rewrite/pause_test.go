@@ -53,7 +53,7 @@ func TestMeter_stopsStraightCode(t *testing.T) {
 			}
 			_, err = g.ExportedFunction("f").Call(ctx)
 			if ran := g.ExportedGlobal("steps").Get(); !errors.Is(err, errFuel) || ran > c.most {
-				t.Errorf("%d steps, %v", ran, err)
+				t.Errorf("got %d steps, %v; want at most %d, %v", ran, err, c.most, errFuel)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestMeter_pausesAreFree(t *testing.T) {
 	}
 	one, many := spend(2)-spend(1), spend(10_001)-spend(1)
 	if many != 10_000*one {
-		t.Errorf("%d units for one turn, %d for 10,000", one, many)
+		t.Errorf("got %d units for 10,000 turns, want %d", many, 10_000*one)
 	}
 }
 

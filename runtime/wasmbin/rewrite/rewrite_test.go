@@ -139,7 +139,7 @@ func TestRewrite_describesTheModule(t *testing.T) {
 		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {}} {
 			out, info, err := rewriteWasm(c.wasm, o)
 			if err != nil || info.Uses != c.uses || info.References() != (c.references && (o.Snapshot || info.Uses != rewrite.Uses{})) {
-				t.Errorf("%s, %+v: %+v, %v", name, o, info, err)
+				t.Errorf("%s, %+v: got %+v, %v; want uses %+v, references %v", name, o, info, err, c.uses, c.references)
 			} else if err := valid(t, out); err != nil {
 				t.Errorf("%s, %+v: got %v, want no error", name, o, err)
 			}
@@ -162,7 +162,7 @@ func TestRewrite_withoutOptionsChangesNothing(t *testing.T) {
 	wasm := w.Kernels()
 	out, _, err := rewriteWasm(wasm, rewrite.Options{})
 	if err != nil || !bytes.Equal(out, wasm) {
-		t.Errorf("%v\n%x\n%x", err, out, wasm)
+		t.Errorf("got %v and\n%x\nwant no error and\n%x", err, out, wasm)
 	}
 }
 
@@ -213,17 +213,17 @@ func TestRewrite_exportsTheStateToSnapshot(t *testing.T) {
 	}
 	if d := info.Data; len(d) != 2 || d[0].Offset != 1<<32-1 || string(d[0].Bytes) != "z" || d[0].From != nil ||
 		d[1].From == nil || d[1].From.Name != "base" || string(d[1].Bytes) != "hi" {
-		t.Errorf("%+v", d)
+		t.Errorf("got data %+v, want \"z\" at the end of the memory and \"hi\" at base", d)
 	}
 	b, err := wasmbin.Read(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b.Start || info.Start != rewrite.StartExport {
-		t.Error("the start section is still there")
+		t.Errorf("got start section %v, start %q; want false, %q", b.Start, info.Start, rewrite.StartExport)
 	}
 	if x, _ := b.Export(rewrite.StartExport); x.Index != 4 { // was 3
-		t.Errorf("start is %+v", x)
+		t.Errorf("got start %+v, want function 4", x)
 	}
 	if names, _ := b.CustomSection("name"); string(names) != "\x01\x07\x02\x00\x01h\x03\x01t" {
 		t.Errorf("names: got %x, want %x", names, "\x01\x07\x02\x00\x01h\x03\x01t")
@@ -243,7 +243,7 @@ func TestRewrite_carriesWholeVectors(t *testing.T) {
 	env.Export("call", env.Func(nil, nil, nil))
 	base := bytes.Replace(env.Bytes(), []byte("\x07\x0f\x02"), []byte("\x06\x06\x01\x7f\x00\x41\x0a\x0b\x07\x0f\x02"), 1)
 	if _, err := h.InstantiateWithConfig(ctx, base, wazero.NewModuleConfig().WithName("env")); err != nil {
-		t.Fatalf("%v\n%x", err, base)
+		t.Fatalf("instantiate: got %v, want no error\n%x", err, base)
 	}
 	wasm := bytes.Replace(state(), []byte("\x41\x7f\x0b\x01z"), []byte("\x41\x05\x0b\x01z"), 1) // within the memory
 	wasm = bytes.Replace(wasm, []byte("\x0b\x00\x41\x64"), []byte("\x0b\x00\x41\x14"), 1)
@@ -253,25 +253,25 @@ func TestRewrite_carriesWholeVectors(t *testing.T) {
 	}
 	v := g.info.Globals[4]
 	if r, err := g.ExportedFunction(v.Get).Call(ctx); err != nil || r[0] != 0x0807060504030201 || r[1] != 0x100f0e0d0c0b0a09 {
-		t.Errorf("%x, %v", r, err)
+		t.Errorf("initial vector: got %x, %v; want 0807060504030201, 100f0e0d0c0b0a09", r, err)
 	}
 	if _, err := g.ExportedFunction(v.Set).Call(ctx, 1<<63|5, 7); err != nil {
 		t.Error(err)
 	}
 	if r, err := g.ExportedFunction(v.Get).Call(ctx); err != nil || r[0] != 1<<63|5 || r[1] != 7 {
-		t.Errorf("%x, %v", r, err)
+		t.Errorf("vector after its set: got %x, %v; want 8000000000000005, 7", r, err)
 	}
 	if r, err := g.ExportedFunction("two").Call(ctx); err != nil || r[0] != 7 || r[1] != 5 {
-		t.Errorf("%x, %v", r, err)
+		t.Errorf("two: got %x, %v; want 7, 5", r, err)
 	}
 	if d := g.ExportedGlobal(rewrite.DepthGlobal).Get(); d != maxDepth {
-		t.Errorf("depth %d after a return inside of a loop", d)
+		t.Errorf("depth after a return inside of a loop: got %d, want %d", d, maxDepth)
 	}
 	if p, _ := g.Memory().Read(10, 2); string(p) != "hi" {
-		t.Errorf("%q at the imported offset", p)
+		t.Errorf("data at the imported offset: got %q, want \"hi\"", p)
 	}
 	if n, _ := g.Memory().ReadUint32Le(20); n != 42 {
-		t.Errorf("the start function wrote %d", n)
+		t.Errorf("written by the start function: got %d, want 42", n)
 	}
 }
 
@@ -290,6 +290,6 @@ func TestRewrite_boundsItsMemory(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 10*uint64(len(wasm)) {
-		t.Errorf("%d bytes for a file of %d", n, len(wasm))
+		t.Errorf("got %d bytes allocated for a file of %d, want at most 10 times as many", n, len(wasm))
 	}
 }

@@ -206,7 +206,7 @@ func TestSpec_holdsAfterRewriting(t *testing.T) {
 		}
 		t.Logf("%s: %d modules, %d invalid ones, %d actions", version, n.modules, n.invalid, n.actions)
 		if n.modules < 800 || n.invalid < 900 || n.actions < 10_000 {
-			t.Errorf("%s: the specification's tests in %s are not whole", version, dir)
+			t.Errorf("%s: got %d modules, %d invalid, %d actions in %s; want at least 800, 900, 10000", version, n.modules, n.invalid, n.actions, dir)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func runScript(t *testing.T, dir, file string, n *counts) {
 			}
 			a, b := plain.instantiate(wasm, c.Name, as), rewritten.instantiate(wasm, c.Name, as)
 			if (a == nil) != (b == nil) {
-				t.Errorf("line %d, %s: plain %v, rewritten %v", c.Line, c.Type, a, b)
+				t.Errorf("line %d, %s: got %v rewritten, want %v as plain", c.Line, c.Type, b, a)
 			}
 		case "assert_invalid", "assert_malformed":
 			if wasm == nil {
@@ -246,7 +246,7 @@ func runScript(t *testing.T, dir, file string, n *counts) {
 			n.invalid++
 			// wazero accepts three of them; invalid modules of version 1 may be valid in version 2.
 			if rewritten.compiles(wasm) == nil && (plain.compiles(wasm) != nil || filepath.Base(filepath.Dir(filepath.Dir(file))) == "v2") {
-				t.Errorf("line %d, %s: it is compiled", c.Line, c.Type)
+				t.Errorf("line %d, %s: got an invalid module compiled, want an error", c.Line, c.Type)
 			}
 		case "action", "assert_return", "assert_trap", "assert_exhaustion":
 			n.actions++
@@ -262,12 +262,12 @@ func compare(t *testing.T, c command, plain, rewritten *world) {
 		return
 	}
 	if trapA != trapB || len(a) != len(b) {
-		t.Errorf("line %d, %s %s: plain %x %s, rewritten %x %s", c.Line, c.Type, c.Action.Field, a, trapA, b, trapB)
+		t.Errorf("line %d, %s %s: got %x %s rewritten, want %x %s as plain", c.Line, c.Type, c.Action.Field, b, trapB, a, trapA)
 		return
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			t.Errorf("line %d, %s %s: plain %x, rewritten %x", c.Line, c.Type, c.Action.Field, a, b)
+			t.Errorf("line %d, %s %s: got %x rewritten, want %x as plain", c.Line, c.Type, c.Action.Field, b, a)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestToolchains_guestsStayValid(t *testing.T) {
 			_, err = wasmbin.Check(b, wasmbin.Limits{})
 		}
 		if err != nil {
-			t.Errorf("%s: %v", filepath.Base(file), err)
+			t.Errorf("%s: got %v, want no error", filepath.Base(file), err)
 			continue
 		}
 		out, info, err := rewriteWasm(wasm, both)
@@ -98,7 +98,7 @@ func TestToolchains_guestsStayValid(t *testing.T) {
 			err = valid(t, out)
 		}
 		if err != nil {
-			t.Errorf("%s: %v", filepath.Base(file), err)
+			t.Errorf("%s rewritten: got %v, want no error", filepath.Base(file), err)
 			continue
 		}
 		checked++
