@@ -50,21 +50,21 @@ func TestChallenge13_atomicity(t *testing.T) {
 	for _, end := range []string{"error", "trap", "loop"} {
 		r := call(t, s, "effects-run", effects(end, steps...))
 		if !r.IsError {
-			t.Errorf("%s: no error", end)
+			t.Errorf("%s: got success, want an error", end)
 		}
 		if got := state(); got != "old a, old b, none, none" {
-			t.Errorf("after %s the host has %s", end, got)
+			t.Errorf("%s: got %s on the host, want old a, old b, none, none", end, got)
 		}
 		if got := receiptOf(t, r); got.Landed != 0 {
-			t.Errorf("after %s the receipt says that %d files changed", end, got.Landed)
+			t.Errorf("%s: got %d files landed in the receipt, want 0", end, got.Landed)
 		}
 	}
 	r := call(t, s, "effects-run", effects("", steps...))
 	if got := lineOf(t, r, 4); r.IsError || got != "new a" {
-		t.Errorf("the call itself sees %q", got)
+		t.Errorf("read in the call: got %q, isError %v, want new a", got, r.IsError)
 	}
 	if got := state(); got != "new a, none, old b, new n" {
-		t.Errorf("the host has %s", got)
+		t.Errorf("got %s on the host, want new a, none, old b, new n", got)
 	}
 	if got := receiptOf(t, r); got.Landed == 0 || got.Outcome != "ok" {
 		t.Errorf("got %+v, want %q", got, "ok")
@@ -81,7 +81,7 @@ func TestChallenge33_auditTrail(t *testing.T) {
 	r := call(t, s, "effects-run", effects("", step{"do": "read", "path": dir + "/a"}, step{"do": "read", "path": dir + "/b"}))
 	receipt := receiptOf(t, r)
 	if !strings.Contains(string(receipt.Effects), `read `+dir+`/a`) || len(receipt.Denials) != 1 || !strings.HasPrefix(receipt.Digest, "sha256:") {
-		t.Errorf("the receipt is %+v", receipt)
+		t.Errorf("got receipt %+v, want the read of %s/a, one denial and a digest", receipt, dir)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -93,20 +93,20 @@ func TestChallenge33_auditTrail(t *testing.T) {
 		return string(out), err
 	}
 	if out, err := audit("show", receipt.Call); err != nil || !strings.Contains(out, `"tool": "run"`) || !strings.Contains(out, "read "+dir+"/b") {
-		t.Errorf("show: %s, %v", out, err)
+		t.Errorf("show: got %s, %v, want the tool run and the read of %s/b", out, err, dir)
 	}
 	if out, err := audit("verify"); err != nil || !strings.Contains(out, "in 1 chain,") {
-		t.Errorf("verify: %s, %v", out, err)
+		t.Errorf("verify: got %s, %v, want 1 chain", out, err)
 	}
 	if out, err := audit("verify", "--receipt", receipt.Audit); err != nil || !strings.Contains(out, receipt.Call) {
-		t.Errorf("verify the receipt: %s, %v", out, err)
+		t.Errorf("verify the receipt: got %s, %v, want call %s", out, err, receipt.Call)
 	}
 	forged := receipt.Audit[:strings.LastIndex(receipt.Audit, "/")+1] + strings.Repeat("A", 43)
 	if out, err := audit("verify", "--receipt", forged); err == nil || !strings.Contains(err.Error(), "exit status 1") || strings.Contains(out, receipt.Call) || !strings.Contains(out, "not proven") {
-		t.Errorf("a forged receipt: %s, %v", out, err)
+		t.Errorf("a forged receipt: got %s, %v, want not proven with exit status 1", out, err)
 	}
 	if out, err := audit("tail", "--plugin", "effects"); err != nil || !strings.Contains(out, receipt.Call) {
-		t.Errorf("tail: %s, %v", out, err)
+		t.Errorf("tail: got %s, %v, want call %s", out, err, receipt.Call)
 	}
 	logs, _ := filepath.Glob(filepath.Join(state, "audit", "*.log"))
 	raw, err := os.ReadFile(logs[0])
@@ -117,7 +117,7 @@ func TestChallenge33_auditTrail(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := audit("verify"); err == nil || !strings.Contains(out, "it was changed") {
-		t.Errorf("a changed line: %s, %v", out, err)
+		t.Errorf("a changed line: got %s, %v, want it reported", out, err)
 	}
 }
 
@@ -137,10 +137,10 @@ func TestChallenge29_workingDirectory(t *testing.T) {
 		}
 	}
 	if got := lineOf(t, r, 4); !strings.HasPrefix(got, "error") {
-		t.Errorf("outside of the workspace: %q", got)
+		t.Errorf("outside of the workspace: got %q, want an error", got)
 	}
 	if got := content(dir + "/n"); got != "new" {
-		t.Errorf("the host has %q", got)
+		t.Errorf("got %q on the host, want new", got)
 	}
 }
 
@@ -166,18 +166,18 @@ func TestChallenge13_atomicity_ofNestedCalls(t *testing.T) {
 	}
 	both := func() string { return content(dir+"/outer") + " " + content(dir+"/inner") }
 	if r := call(t, s, "effects-run", effects("error", steps...)); !strings.Contains(text(r), "write: ok") || both() != "none none" {
-		t.Errorf("after a failure the host has %s: %s", both(), text(r))
+		t.Errorf("after a failure: got %s on the host, want none none: %s", both(), text(r))
 	}
 	kept := func() string {
 		return text(call(t, s, "inner-run", effects("", step{"do": "ask", "text": "kv/get", "params": map[string]any{"key": dir}})))
 	}
 	if got := kept(); !strings.Contains(got, `"value":null`) {
-		t.Errorf("after a failure the key is kept: %s", got)
+		t.Errorf("after a failure: got key %s, want a null value", got)
 	}
 	if r := call(t, s, "effects-run", effects("", steps...)); r.IsError || both() != "outer inner" {
-		t.Errorf("the host has %s: %s", both(), text(r))
+		t.Errorf("after a success: got %s on the host, want outer inner: %s", both(), text(r))
 	}
 	if got := kept(); !strings.Contains(got, `"value":1`) {
-		t.Errorf("the key is not kept: %s", got)
+		t.Errorf("after a success: got key %s, want the value 1", got)
 	}
 }

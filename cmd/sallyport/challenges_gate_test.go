@@ -49,7 +49,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 		dir := filepath.Join(repos, name)
 		for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "commit in " + name}} {
 			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-				t.Fatalf("git: %v: %s", err, out)
+				t.Fatalf("git %s: got %v, want success: %s", args, err, out)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
 	} {
 		r := call(t, s, c.tool, c.args)
 		if c.want == "" != r.IsError || !strings.Contains(text(r), c.want) {
-			t.Errorf("%s %v: %v %q", c.tool, c.args, r.IsError, text(r))
+			t.Errorf("%s %v: got isError %v, %q, want a refusal with %q, or success where that is empty", c.tool, c.args, r.IsError, text(r), c.want)
 		}
 	}
 }
@@ -91,18 +91,18 @@ func TestGrants_boundToOneArgumentRefuseAnother(t *testing.T) {
 	web, hits := webSite(t)
 	s := connect(t, "plugins: {effects: {grants: ['net: GET "+web.URL+"/{args.dir}/**']}}", folder(t, guest(t, "effects")))
 	if got := text(call(t, s, "effects-run", doing("mine", fetching(web.URL+"/mine/x")))); !strings.Contains(got, "page /mine/x") {
-		t.Errorf("its own: %s", got)
+		t.Errorf("its own page: got %s, want page /mine/x", got)
 	}
 	for _, dir := range []string{"yours", "", "mine/../yours", "*", "mine%2f..%2fyours"} {
 		if got := text(call(t, s, "effects-run", doing(dir, fetching(web.URL+"/yours/x"), fetching(web.URL+"/mine/x")))); dir != "yours" && strings.Contains(got, "page") {
-			t.Errorf("with %q: %s", dir, got)
+			t.Errorf("with %q: got %s, want no page", dir, got)
 		}
 	}
 	if got := text(call(t, s, "effects-run", doing("mine", fetching(web.URL+"/yours/x")))); strings.Contains(got, "page") {
-		t.Errorf("another's: %s", got)
+		t.Errorf("a page of another: got %s, want none", got)
 	}
 	if n := len(*hits); n != 2 { // /mine/x, and /yours/x in the call with that argument
-		t.Errorf("the server saw %q", *hits)
+		t.Errorf("got requests %q, want 2", *hits)
 	}
 }
 
@@ -118,14 +118,14 @@ func TestChallenge06_composition(t *testing.T) {
 `, web.URL), folder(t, guest(t, "effects"), bundled(t, "fetch")))
 	r := call(t, s, "effects-run", ask(web.URL+"/a"))
 	if !strings.Contains(text(r), "page /a") || !strings.Contains(receiptText(r), `"plugin":"fetch"`) {
-		t.Errorf("under both grants: %s, %s", text(r), receiptText(r))
+		t.Errorf("under both grants: got %s, receipt %s, want page /a by fetch", text(r), receiptText(r))
 	}
 	if got := text(call(t, s, "effects-run", ask(web.URL+"/b"))); !strings.Contains(got, "denied") || strings.Contains(got, "page") {
-		t.Errorf("with an argument that the caller's line does not name: %s", got)
+		t.Errorf("an argument beyond the caller's line: got %s, want a denial", got)
 	}
 	s = connect(t, fmt.Sprintf("plugins:\n  effects: {grants: ['tools: fetch-fetch {any: true}', 'net: GET %s/**']}\n", web.URL), folder(t, guest(t, "effects"), bundled(t, "fetch")))
 	if got := text(call(t, s, "effects-run", ask(web.URL+"/a"))); strings.Contains(got, "page") {
-		t.Errorf("the caller's grants were the callee's: %s", got)
+		t.Errorf("with grants of the caller only: got %s, want no page", got)
 	}
 }
 
@@ -141,16 +141,16 @@ func TestChallenge19_retryHints(t *testing.T) {
 		return string(data)
 	}
 	if got := told(call(t, s, "fetch-fetch", map[string]any{"url": busy.URL + "/x"})); !strings.Contains(got, `"kind":"unavailable"`) || !strings.Contains(got, `"retryable":true`) || !strings.Contains(got, `"retryAfterMs":7000`) {
-		t.Errorf("upstream: %s", got)
+		t.Errorf("upstream: got %s, want unavailable, retryable after 7000 ms", got)
 	}
 	if got := told(call(t, s, "fetch-fetch", map[string]any{"url": "http://127.0.0.1:1/x"})); !strings.Contains(got, `"kind":"denied"`) || !strings.Contains(got, `"retryable":false`) {
-		t.Errorf("denied: %s", got)
+		t.Errorf("denied: got %s, want denied, not retryable", got)
 	}
 	if r := call(t, s, "effects-run", doing("")); r.IsError {
-		t.Fatalf("the first call: %s", text(r))
+		t.Fatalf("the first call: got %s, want success", text(r))
 	}
 	if got := told(call(t, s, "effects-run", doing(""))); !strings.Contains(got, `"kind":"limit"`) || !strings.Contains(got, `"retryAfterMs":`) {
-		t.Errorf("a limit: %s", got)
+		t.Errorf("a limit: got %s, want limit with a time to retry", got)
 	}
 }
 
@@ -202,12 +202,12 @@ plugins:
 	for who, text := range map[string]string{"the guest's environment": environ, "the result": text(r), "the receipt": receiptText(r), "standard error": log.String(), "the log": string(audit)} {
 		for _, form := range []string{e2eSecret, base64.StdEncoding.EncodeToString([]byte("Bearer " + e2eSecret))[12:32], fmt.Sprintf("%x", e2eSecret)} {
 			if strings.Contains(text, form) {
-				t.Errorf("%s has the value: %s", who, text)
+				t.Errorf("%s: got %s, want no form of the secret", who, text)
 			}
 		}
 	}
 	if !strings.Contains(text(r), "[secret:FORGE]") || !strings.Contains(receiptText(r), `"secret"`) {
-		t.Errorf("the answer is %s, the receipt %s", text(r), receiptText(r))
+		t.Errorf("got answer %s, receipt %s, want [secret:FORGE] and the secret's effect", text(r), receiptText(r))
 	}
 }
 
@@ -221,14 +221,14 @@ func TestChallenge30_undeclaredSideEffects(t *testing.T) {
 		map[string]any{"do": "ask", "text": "tools/call", "params": map[string]any{"name": "effects-run"}}))
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 0 || len(*hits) != 0 {
-		t.Errorf("outside there are %v, %q: %v", files, *hits, err)
+		t.Errorf("outside: got files %v, requests %q, %v, want none", files, *hits, err)
 	}
 	if got := text(r); strings.Contains(got, "HOME=") || strings.Count(got, "denied") < 3 {
-		t.Errorf("inside: %s", got)
+		t.Errorf("inside: got %s, want 3 denials or more and no HOME", got)
 	}
 	for _, family := range []string{`"net"`, `"kv"`, `"tools"`} {
 		if !strings.Contains(receiptText(r), family) {
-			t.Errorf("the receipt lacks %s: %s", family, receiptText(r))
+			t.Errorf("got receipt %s, want %s in it", receiptText(r), family)
 		}
 	}
 }
@@ -251,9 +251,9 @@ func TestChallenge31_proxies(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if fmt.Sprint(asked) != "[CONNECT 192.0.2.1:80]" || !strings.Contains(text(r), "the proxy gives no way to 192.0.2.1: it answers 418") || !strings.Contains(receiptText(r), "via proxy") {
-		t.Errorf("the proxy was asked %q; %s, %s", asked, text(r), receiptText(r))
+		t.Errorf("the proxy: got requests %q, answer %s, receipt %s, want one CONNECT to 192.0.2.1:80 that ends with 418", asked, text(r), receiptText(r))
 	}
 	if r := call(t, s, "fetch-fetch", map[string]any{"url": web.URL + "/direct"}); r.IsError || len(*hits) != 1 {
-		t.Errorf("what the settings exempt: %s, %q", text(r), *hits)
+		t.Errorf("an exempt server: got %s, requests %q, want one without the proxy", text(r), *hits)
 	}
 }

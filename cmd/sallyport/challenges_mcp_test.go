@@ -109,7 +109,7 @@ func TestChallenge16_cancellation(t *testing.T) {
 	client := &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if _, over := late.Load(r.Params.ProgressToken); over {
-				t.Errorf("progress of a call that was given up: %v", r.Params)
+				t.Errorf("progress of a cancelled call: got %v, want none", r.Params)
 			}
 			begun <- struct{}{}
 		},
@@ -143,18 +143,18 @@ func TestChallenge16_cancellation(t *testing.T) {
 					begin := time.Now()
 					giveUp()
 					if err := soon(t, over); !errors.Is(err, context.Canceled) {
-						t.Errorf("the call ended with %v", err)
+						t.Errorf("a cancelled call: got %v, want %v", err, context.Canceled)
 					}
 					late.Store(t.Name(), true)
 					if name == "fetches" {
 						soon(t, up.gone)
 					}
 					if r := call(t, s, "effects-run", effects("", step{"do": "stat", "path": filepath.ToSlash(file)})); lineOf(t, r, 0) == "-rw-r--r--" {
-						t.Error("the next call finds its file")
+						t.Errorf("the next call: got the cancelled call's file, want none")
 					}
 					t.Logf("the next call was over %v later", time.Since(begin))
 					if _, err := os.Stat(file); err == nil {
-						t.Error("its file is there")
+						t.Errorf("a cancelled call: got its file on the host, want none")
 					}
 				})
 			}
@@ -193,7 +193,7 @@ func TestChallenge26_sessions(t *testing.T) {
 		overBoth(t, "", []string{file}, nil, func(t *testing.T, connect func() *mcp.ClientSession) {
 			s := connect()
 			if a, b := remember(t, s, "a"), remember(t, s, "b"); a != "" || b != "" {
-				t.Errorf("a call found %q, the next %q", a, b)
+				t.Errorf("memory of two calls: got %q, %q, want none", a, b)
 			}
 		})
 	})
@@ -206,7 +206,7 @@ func TestChallenge26_sessions(t *testing.T) {
 				want = "" // a client of this revision has no session
 			}
 			if got := remember(t, one, "a") + remember(t, other, "b"); got != "" {
-				t.Errorf("a session began with %q", got)
+				t.Errorf("first memory of two sessions: got %q, want none", got)
 			}
 			if got := remember(t, one, "c"); got != want {
 				t.Errorf("found %q of its own session, want %q", got, want)
@@ -215,7 +215,7 @@ func TestChallenge26_sessions(t *testing.T) {
 				t.Error(err)
 			}
 			if got := remember(t, connect(), "d"); got != "" {
-				t.Errorf("a session that came later found %q", got)
+				t.Errorf("first memory of a later session: got %q, want none", got)
 			}
 		})
 	})
@@ -231,7 +231,7 @@ func TestChallenge26_sessions(t *testing.T) {
 				t.Errorf("%s: got %s, want %q, %q", version, text(r), `{"result":{"action":"decline"}}`, "a")
 			}
 			if r = call(t, s, "effects-run", effects("", step{"do": "remember"})); lineOf(t, r, 0) != "b" {
-				t.Errorf("%s: the next call found %s", version, text(r))
+				t.Errorf("%s: got memory %s in the next call, want b", version, text(r))
 			}
 		}
 	})

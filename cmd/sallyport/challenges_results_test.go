@@ -24,11 +24,11 @@ func TestChallenge02_outputFormat(t *testing.T) {
 	s := connect(t, "", folder(t, guest(t, "effects")))
 	r := call(t, s, "effects-promise", raw(`{"content":[],"structuredContent":{"n":5}}`))
 	if r.IsError || fmt.Sprint(r.StructuredContent) != "map[n:5]" {
-		t.Errorf("what fits: %v %v", r.IsError, r.StructuredContent)
+		t.Errorf("a result of the schema: got isError %v, %v, want n: 5", r.IsError, r.StructuredContent)
 	}
 	for _, answer := range []string{`{"content":[],"structuredContent":{"n":"five"}}`, `{"content":[],"structuredContent":{}}`, `{"content":[]}`} {
 		if r := call(t, s, "effects-promise", raw(answer)); !r.IsError || kindOf(r) != "guest" || r.StructuredContent != nil {
-			t.Errorf("%s: isError %v, kind %s", answer, r.IsError, kindOf(r))
+			t.Errorf("%s: got isError %v, kind %s, %v, want kind guest without content", answer, r.IsError, kindOf(r), r.StructuredContent)
 		}
 	}
 }
@@ -51,21 +51,21 @@ func TestChallenge04_verbosity(t *testing.T) {
 		}
 		content, _ := json.Marshal(r.Content)
 		if r.IsError || len(content) > c.want || len(content) < c.want/3 {
-			t.Errorf("maxBytes %d: isError %v, %d bytes", c.max, r.IsError, len(content))
+			t.Errorf("maxBytes %d: got isError %v, %d bytes, want %d to %d", c.max, r.IsError, len(content), c.want/3, c.want)
 		}
 		by := "limits.output"
 		if c.max > 0 && c.max < 256<<10 {
 			by = "dev.sallyport/maxBytes"
 		}
 		if !strings.Contains(text(r), "[cut: the answer has ") || !strings.Contains(text(r), " may be sent at once ("+by+")]") || strings.Contains(text(r), "\ufffd") || strings.Contains(text(r), "last") {
-			t.Errorf("maxBytes %d: not marked: %.80q", c.max, text(r))
+			t.Errorf("maxBytes %d: got %.80q, want it marked as cut by %s", c.max, text(r), by)
 		}
 		if first := r.Content[0].(*mcp.TextContent).Text; !strings.HasSuffix(first, "\n") {
-			t.Errorf("maxBytes %d: cut in the middle of a line: %q", c.max, first[max(0, len(first)-20):])
+			t.Errorf("maxBytes %d: got an end of %q, want a whole line", c.max, first[max(0, len(first)-20):])
 		}
 	}
 	if _, err := callMeta(t, s, "effects-run", answer, mcp.Meta{"dev.sallyport/maxBytes": 5}); err == nil {
-		t.Error("a bound that is no use is taken")
+		t.Errorf("maxBytes 5: got success, want an error")
 	}
 }
 
@@ -80,14 +80,14 @@ func TestChallenge05_largeOutput(t *testing.T) {
 	structured := raw(`{"content":[],"structuredContent":{"text":` + string(quoted) + `}}`)
 	r = call(t, s, "effects-run", structured)
 	if !r.IsError || kindOf(r) != "limit" || r.StructuredContent != nil {
-		t.Errorf("a part of structured content: %v %s", r.IsError, kindOf(r))
+		t.Errorf("structured content that is too long: got isError %v, kind %s, %v, want kind limit without content", r.IsError, kindOf(r), r.StructuredContent)
 	}
 	if got := readPages(t, s, linkIn(t, r)); !strings.Contains(got, `"structuredContent":{"text":"0123`) || !json.Valid([]byte(got)) {
-		t.Errorf("the pages have %.80q", got)
+		t.Errorf("pages: got %.80q, want the whole JSON", got)
 	}
 	for _, uri := range []string{"sallyport://results/NONE", "sallyport://results/", linkIn(t, r) + "?offset=-1", linkIn(t, r) + "?offset=99999999"} {
 		if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
-			t.Errorf("%s can be read", uri)
+			t.Errorf("%s: got its contents, want an error", uri)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func linkIn(t *testing.T, r *mcp.CallToolResult) string {
 			return l.URI
 		}
 	}
-	t.Fatalf("no link in %.200q", text(r))
+	t.Fatalf("got %.200q, want a link in it", text(r))
 	return ""
 }
 
@@ -124,16 +124,16 @@ func TestChallenge08_ansi(t *testing.T) {
 		{"type":"resource_link","uri":"https://a.example/","name":"n\u202eame"},
 		{"type":"resource","resource":{"uri":"x:y","text":"kept\u200b"}}],"structuredContent":{"data":"kept\u200b"}}`))
 	if got := text(r); got != "red x" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want red x", got)
 	}
 	if got := r.Content[1].(*mcp.ResourceLink).Name; got != "name" {
-		t.Errorf("a name: %q", got)
+		t.Errorf("link: got name %q, want name", got)
 	}
 	if got := r.Content[2].(*mcp.EmbeddedResource).Resource.Text; got != "kept\u200b" {
-		t.Errorf("a resource is data: %q", got)
+		t.Errorf("embedded resource: got %q, want it unchanged", got)
 	}
 	if got := receiptOf(t, r); got.Removed != 13 || got.Hidden != 2 {
-		t.Errorf("the receipt counts %d and %d", got.Removed, got.Hidden)
+		t.Errorf("receipt: got %d removed, %d hidden, want 13, 2", got.Removed, got.Hidden)
 	}
 }
 
@@ -145,14 +145,14 @@ func TestChallenge12_safeRetries(t *testing.T) {
 	for range 3 {
 		r, err := callMeta(t, s, "effects-run", args, meta)
 		if err != nil || lineOf(t, r, 1) != "once " {
-			t.Fatal(err, text(r))
+			t.Fatalf("got %q, %v, want a log of one run", text(r), err)
 		}
 	}
 	if got := content(dir + "/log"); got != "once " {
-		t.Errorf("it ran again: %q", got)
+		t.Errorf("log: got %q, want one run", got)
 	}
 	if _, err := callMeta(t, s, "effects-run", effects("", step{"do": "list", "path": dir}), meta); err == nil || !strings.Contains(err.Error(), "other arguments") {
-		t.Errorf("other arguments: %v", err)
+		t.Errorf("the same key with other arguments: got %v, want an error", err)
 	}
 	failing := mcp.Meta{"dev.sallyport/idempotencyKey": t.Name() + "failing" + dir}
 	for range 2 { // a failed call may be repeated
@@ -161,7 +161,7 @@ func TestChallenge12_safeRetries(t *testing.T) {
 		}
 	}
 	if r, err := callMeta(t, s, "effects-run", effects("error", step{"do": "list", "path": dir}), failing); err != nil || !strings.Contains(text(r), "log") {
-		t.Errorf("after a failure: %v", err)
+		t.Errorf("the same key after a failure: got %s, %v, want a new run", text(r), err)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestChallenge14_validationFirst(t *testing.T) {
 	dir := hostFiles(t, map[string]string{"a": "A"})
 	s := connect(t, "plugins: {effects: {grants: ['fs: write "+dir+"/**', 'kv: 1KiB', 'net: POST http://localhost:1/x']}}", folder(t, guest(t, "effects")))
 	if r := call(t, s, "effects-run", map[string]any{"steps": 5}); !r.IsError || kindOf(r) != "invalid" {
-		t.Errorf("wrong arguments reach the guest: %s", text(r))
+		t.Errorf("wrong arguments: got %s, kind %s, want invalid", text(r), kindOf(r))
 	}
 	args := effects("", step{"do": "write", "path": dir + "/a", "text": "new"}, step{"do": "remove", "path": dir + "/a"},
 		step{"do": "write", "path": dir + "/n", "text": "new"}, step{"do": "read", "path": dir + "/n"},
@@ -180,10 +180,10 @@ func TestChallenge14_validationFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := lineOf(t, r, 3); got != "new" {
-		t.Errorf("the call itself sees %q", got)
+		t.Errorf("read in the call: got %q, want new", got)
 	}
 	if got := content(dir+"/a") + content(dir+"/n"); got != "Anone" {
-		t.Errorf("the host has %s", got)
+		t.Errorf("got %s on the host, want A and none", got)
 	}
 	would := strings.Join(receiptOf(t, r).Would, "; ")
 	for _, want := range []string{"remove " + dir + "/a", "write " + dir + "/n (3 bytes)", "keep or remove 1 keys", "POST http://localhost:1/x"} {
@@ -193,7 +193,7 @@ func TestChallenge14_validationFirst(t *testing.T) {
 	}
 	again := call(t, s, "effects-run", effects("", step{"do": "ask", "text": "kv/get", "params": map[string]any{"key": dir}}))
 	if got := text(again); !strings.Contains(got, `"value":null`) {
-		t.Errorf("the key was kept: %s", got)
+		t.Errorf("after a dry run: got key %s, want a null value", got)
 	}
 }
 
@@ -206,16 +206,16 @@ func TestChallenge23_destructiveOperations(t *testing.T) {
 		step{"do": "ask", "text": "http/fetch", "params": map[string]any{"method": "POST", "url": "http://localhost:1/x"}})
 	r := call(t, s, "effects-look", args)
 	if got := lineOf(t, r, 0); got != "A" {
-		t.Errorf("reading: %s", got)
+		t.Errorf("read: got %s, want A", got)
 	}
 	if got := len(receiptOf(t, r).Denials); got < 3 {
-		t.Errorf("%d refusals: %s", got, text(r))
+		t.Errorf("got %d denials, want 3 or more: %s", got, text(r))
 	}
 	if got := content(dir + "/a"); got != "A" {
-		t.Errorf("a tool that says it changes nothing wrote %q", got)
+		t.Errorf("after a read-only tool: got %q, want A", got)
 	}
 	call(t, s, "effects-run", args)
 	if got := content(dir + "/a"); got != "none" {
-		t.Errorf("the other tool, under the same grants: %q", got)
+		t.Errorf("after the other tool, under the same grants: got %q, want none", got)
 	}
 }

@@ -23,7 +23,7 @@ var wasiProgram = once(func(t *testing.T, name string) string {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("build %s: got %v, want success: %s", name, err, text)
 	}
 	return out
 })
@@ -121,7 +121,7 @@ func TestProgram_getsItsCommandLine(t *testing.T) {
 		err = json.Unmarshal(raw, &got)
 	}
 	if err != nil {
-		t.Fatal(err, text(r))
+		t.Fatalf("exit code of %s: got %v, want JSON", text(r), err)
 	}
 	if want := append([]string{"1", "--"}, given...); !slices.Equal(got.Args, want) {
 		t.Errorf("arguments: got %q, want %q", got.Args, want)
@@ -144,28 +144,28 @@ func TestProgram_reachesFilesByItsGrants(t *testing.T) {
 		return call(t, s, "command-"+tool, args)
 	}
 	if r := write("write", "/workspace/a.txt", nil); r.IsError || text(r) != "written\n" {
-		t.Errorf("write: %s", text(r))
+		t.Errorf("write: got %q, want written", text(r))
 	}
 	if raw, err := os.ReadFile(filepath.Join(work, "a.txt")); err != nil || string(raw) != "content of /workspace/a.txt" {
-		t.Errorf("the written file: %q %v", raw, err)
+		t.Errorf("the written file: got %q, %v, want content of /workspace/a.txt", raw, err)
 	}
 	if r := write("write", "b.txt", map[string]any{"code": 4}); !r.IsError || exitCodeOf(r) != 4 {
-		t.Errorf("a failing write: %s", text(r))
+		t.Errorf("a failing write: got exit code %d: %s, want 4", exitCodeOf(r), text(r))
 	}
 	if r := write("writeReadOnly", "b.txt", nil); !r.IsError {
-		t.Errorf("a read-only tool wrote: %s", text(r))
+		t.Errorf("a write by a read-only tool: got %q, want an error", text(r))
 	}
 	if r := write("write", filepath.Join(t.TempDir(), "b.txt"), nil); !r.IsError {
-		t.Errorf("a write without a grant: %s", text(r))
+		t.Errorf("a write without a grant: got %q, want an error", text(r))
 	}
 	if r := write("made", "out.txt", nil); text(r) != "content of out.txt" {
-		t.Errorf("output of a file: %s", text(r))
+		t.Errorf("output of a file: got %q, want content of out.txt", text(r))
 	}
 	if r := write("made", "other.txt", nil); !r.IsError || !strings.Contains(text(r), "/workspace/out.txt cannot be read") && !strings.Contains(text(r), "content of out.txt") {
 		t.Logf("a file that was there before: %s", text(r))
 	}
 	if _, err := os.Stat(filepath.Join(work, "b.txt")); err == nil {
-		t.Error("a call that failed left a file")
+		t.Errorf("a call that failed: got its file on the host, want none")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestProgram_sendsStderrAsProgress(t *testing.T) {
 	p := &mcp.CallToolParams{Name: "command-steps"}
 	p.SetProgressToken("p")
 	if r, err := s.CallTool(t.Context(), p); err != nil || text(r) != "done\n" {
-		t.Fatal(err, text(r))
+		t.Fatalf("got %q, %v, want done", text(r), err)
 	}
 	for _, want := range []string{"step 1", "step 2", "step 3"} {
 		select {
@@ -198,23 +198,23 @@ func TestProgram_changedToolFileIsAChangedPlugin(t *testing.T) {
 	one := func(args string) []byte { return []byte("tools:\n  - name: count\n    args: [" + args + "]\n") }
 	put(t, file, one("count"))
 	if after := statusIn(t, dir, "command"); after["digest"] == before["digest"] || after["digest"] == "" {
-		t.Errorf("the digest is %v with both tool files", after["digest"])
+		t.Errorf("digest with another tool file: got %v, want one other than %v", after["digest"], before["digest"])
 	}
 	changed := make(chan struct{}, 16)
 	s := session(t, &mcp.CommandTransport{Command: program(t, "plugins: {command: {dev: true}}", "serve", dir)}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
 	if got := text(call(t, s, "command-count", nil)); got != "1\n" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("command-count: got %q, want 1", got)
 	}
 	put(t, file, []byte("tools:\n  - name: hi\n    args: [count]\n"))
 	select {
 	case <-changed:
 	case <-time.After(30 * time.Second):
-		t.Fatal("no notice of the changed tool file")
+		t.Fatalf("a changed tool file: got no notice in 30 s, want one")
 	}
 	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
-		t.Errorf("the new tool gave %q", got)
+		t.Errorf("command-hi: got %q, want 1", got)
 	}
 	put(t, file, []byte("tools:\n  - name: hi\n    arg: [count]\n"))
 	eventually(t, "the error is told with its line", func() bool {
@@ -222,7 +222,7 @@ func TestProgram_changedToolFileIsAChangedPlugin(t *testing.T) {
 		return err == nil && strings.Contains(r.Contents[0].Text, `command.tool.yaml: line 3: unknown key \"arg\"; did you mean \"args\"?`)
 	})
 	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
-		t.Errorf("the last good tool file does not serve: %q", got)
+		t.Errorf("with a broken tool file: got %q, want 1 by the last good one", got)
 	}
 }
 
@@ -238,17 +238,17 @@ func TestProgram_changedToolFileIsHeldUntilApproved(t *testing.T) {
 		return session(t, &mcp.CommandTransport{Command: program(t, "", "serve", dir, "--state", state)}, nil)
 	}
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("got %q, want no output", got)
 	}
 	put(t, file, bytes.Replace(before, []byte("args: [silent]"), []byte("args: [count]"), 1))
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
-		t.Errorf("a changed command line ran without approval: %q", got)
+		t.Errorf("a changed command line without approval: got %q, want no output", got)
 	}
 	if screen, code := answer(t, program(t, "", "approve", "command", dir, "--state", state), "y"); code != 0 || !strings.Contains(screen, "silent") || !strings.Contains(screen, "count") {
-		t.Fatalf("approve ended with %d: %s", code, screen)
+		t.Fatalf("approve: got exit code %d: %s, want 0 and both command lines", code, screen)
 	}
 	if got := text(call(t, serve(), "command-silent", nil)); got != "1\n" {
-		t.Errorf("after the approval: %q", got)
+		t.Errorf("after the approval: got %q, want 1", got)
 	}
 }
 
@@ -281,10 +281,10 @@ func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
 	s := connect(t, "", dir)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "command-run" || list.Tools[0].Description != "Does as it is told." {
-		t.Errorf("got %+v %v", list, err)
+		t.Errorf("got %+v, %v, want only command-run with its description", list, err)
 	}
 	if got := text(call(t, s, "command-run", map[string]any{"arguments": []string{"count"}})); got != "1\n" {
-		t.Errorf("got %q", got)
+		t.Errorf("command-run: got %q, want 1", got)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, "command.tool.yaml"))
 	if err != nil {
@@ -292,13 +292,13 @@ func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
 	}
 	out, err = program(t, "", "wrap", wasm).CombinedOutput()
 	if after, _ := os.ReadFile(filepath.Join(dir, "command.tool.yaml")); err == nil || !strings.Contains(string(out), "--force replaces it") || string(after) != string(before) {
-		t.Errorf("a second wrap: %v %s", err, out)
+		t.Errorf("a second wrap: got %v %s, want a refusal that names --force, and the file unchanged", err, out)
 	}
 	if out, err = program(t, "", "wrap", wasm, "--force").CombinedOutput(); err != nil {
-		t.Errorf("with --force: %v %s", err, out)
+		t.Errorf("with --force: got %v %s, want success", err, out)
 	}
 	if out, err = program(t, "", "wrap", guest(t, "misbehave")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no command-line program") {
-		t.Errorf("a plugin: %v %s", err, out)
+		t.Errorf("a plugin: got %v %s, want a refusal of what is no command-line program", err, out)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestProgram_changedCommandLineIsAnotherInterface(t *testing.T) {
 		return session(t, &mcp.CommandTransport{Command: program(t, "plugins: {command: {updates: same-interface}}", "serve", dir, "--state", state)}, nil)
 	}
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("got %q, want no output", got)
 	}
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -318,7 +318,7 @@ func TestProgram_changedCommandLineIsAnotherInterface(t *testing.T) {
 	}
 	put(t, file, bytes.Replace(before, []byte("args: [silent]"), []byte("args: [count]"), 1))
 	if got := text(call(t, serve(), "command-silent", nil)); got != "" {
-		t.Errorf("a changed command line passed for the same interface: %q", got)
+		t.Errorf("a changed command line under same-interface: got %q, want no output", got)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestProgram_commandLineIsNotPublished(t *testing.T) {
 	}
 	raw, err := json.Marshal(list.Tools)
 	if err != nil || strings.Contains(string(raw), "gigabyte\"]") || strings.Contains(string(raw), "dev.sallyport/command") {
-		t.Errorf("%v: %s", err, raw)
+		t.Errorf("got tools %s, %v, want none with command lines", raw, err)
 	}
 }
 
@@ -339,10 +339,10 @@ func TestProgram_dryRunKeepsFiles(t *testing.T) {
 	p := &mcp.CallToolParams{Name: "command-write", Arguments: map[string]any{"path": "a.txt", "text": "x"}, Meta: mcp.Meta{"dev.sallyport/dryRun": true}}
 	r, err := s.CallTool(t.Context(), p)
 	if err != nil || r.IsError {
-		t.Fatal(err, text(r))
+		t.Fatalf("dry run: got %q, %v, want success", text(r), err)
 	}
 	if _, err := os.Stat(filepath.Join(work, "a.txt")); err == nil {
-		t.Error("a dry run wrote a file")
+		t.Errorf("dry run: got a file on the host, want none")
 	}
 }
 
@@ -360,11 +360,11 @@ func TestProgram_stateNeverKeepsAnInstance(t *testing.T) {
 func TestChallenge21_discoverability(t *testing.T) {
 	dir := folder(t, wasiProgram(t, "command"))
 	if out, err := program(t, "", "wrap", filepath.Join(dir, "command.wasm")).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
+		t.Fatalf("wrap: got %v, want success: %s", err, out)
 	}
 	list, err := connect(t, "", dir).ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 {
-		t.Fatal(list, err)
+		t.Fatalf("got tools %v, %v, want one", list, err)
 	}
 	schema, err := json.Marshal(list.Tools[0].InputSchema)
 	for _, want := range []string{`"times":{"description":"as often as that","type":"integer"}`, `"loud":{"description":"louder","type":"boolean"}`} {
@@ -379,7 +379,7 @@ func TestChallenge01_exitCodes(t *testing.T) {
 	for _, code := range []int{0, 1, 3, 126, 127} {
 		r := call(t, s, "command-exit", map[string]any{"code": code})
 		if exitCodeOf(r) != code || r.IsError != (code != 0) {
-			t.Errorf("exit code %d: got %d, isError %v: %s", code, exitCodeOf(r), r.IsError, text(r))
+			t.Errorf("exit code %d: got %d, isError %v, want isError %v: %s", code, exitCodeOf(r), r.IsError, code != 0, text(r))
 		}
 	}
 	for tool, kind := range map[string]string{"loop": "deadline", "gigabyte": "limit", "fail": "exit"} {
@@ -398,6 +398,6 @@ func TestGojq_filters(t *testing.T) {
 	}
 	r = call(t, s, "gojq-text", map[string]any{"filter": ".[", "input": "1"})
 	if !r.IsError || exitCodeOf(r) != 3 || !strings.HasPrefix(text(r), "gojq-text: the filter is not valid (exit code 3)\ngojq: invalid query: .[\n") {
-		t.Errorf("got %q", text(r))
+		t.Errorf("gojq with a bad filter: got %q, exit code %d, want 3 and its meaning", text(r), exitCodeOf(r))
 	}
 }

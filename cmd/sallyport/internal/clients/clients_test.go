@@ -43,7 +43,7 @@ func TestMerge_createsAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := c.Merge(nil, DefaultName, launched, false); err != nil || string(got) != want {
-			t.Errorf("%s: got %s, %v", name, got, err)
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
 		}
 	}
 }
@@ -61,13 +61,13 @@ func TestMerge_addressCarriesTheToken(t *testing.T) {
 		c, _ := Find(name)
 		got, err := c.Merge(nil, DefaultName, Server{URL: "http://127.0.0.1:8470/mcp", Token: "tok"}, false)
 		if err != nil || !strings.Contains(string(got), want) {
-			t.Errorf("%s: got %s, %v", name, got, err)
+			t.Errorf("%s: got %s, %v, want %s in it", name, got, err, want)
 		}
 	}
 	desktop, _ := Find("claude-desktop")
 	_, err := desktop.Merge(nil, DefaultName, Server{URL: "http://x"}, false)
 	if err == nil || err.Error() != "claude-desktop launches its servers; leave --http out" {
-		t.Errorf("got %v", err)
+		t.Errorf("claude-desktop with a URL: got %v, want a refusal", err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestMerge_keepsUnknownMembers(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(got), "old") {
-		t.Errorf("the old entry is still there: %s", got)
+		t.Errorf("got %s, want no old entry", got)
 	}
 }
 
@@ -100,13 +100,13 @@ func TestMerge_keepsMembersAddedByHand(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(got), "url") || strings.Contains(string(got), "headers") {
-		t.Errorf("two ways to reach it: %s", got)
+		t.Errorf("got %s, want only the command", got)
 	}
 	if _, err := c.Merge(got, DefaultName, launched, false); !errors.Is(err, ErrUnchanged) {
-		t.Errorf("second time: %v", err)
+		t.Errorf("merged twice: got %v, want %v", err, ErrUnchanged)
 	}
 	if got, err := c.Merge([]byte(`{"mcpServers":{"sallyport":7}}`), DefaultName, launched, false); err != nil || !strings.Contains(string(got), "/bin/sallyport") {
-		t.Errorf("over what is no entry: %s, %v", got, err)
+		t.Errorf("an entry that is a number: got %s, %v, want it replaced", got, err)
 	}
 }
 
@@ -117,13 +117,13 @@ func TestWrite_leavesAReadOnlyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Write(file, DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "read-only") {
-		t.Errorf("got %v", err)
+		t.Errorf("a read-only file: got %v, want a refusal that says so", err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != `{"k":1}` {
-		t.Errorf("the file holds %s", text)
+		t.Errorf("a read-only file: got %s, want it unchanged", text)
 	}
 	if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("a read-only file: got files %v beside it, want none", left)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestMerge_refusesInvalidJSON(t *testing.T) {
 	c, _ := Find("vscode")
 	for _, text := range []string{"// comment\n", `{"servers":[]}`, `{"servers":{},"servers":{}}`, `[]`, `{"servers":{}`} {
 		if _, err := c.Merge([]byte(text), DefaultName, launched, false); err == nil || !strings.Contains(err.Error(), "add the entry by hand") {
-			t.Errorf("%s: got %v", text, err)
+			t.Errorf("%s: got %v, want a refusal with: add the entry by hand", text, err)
 		}
 	}
 }
@@ -151,19 +151,19 @@ func TestWrite_backsUpAndFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if old, _ := os.ReadFile(backup); string(old) != `{"k":1}` {
-		t.Errorf("backup holds %s", old)
+		t.Errorf("backup: got %s, want the text before", old)
 	}
 	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
-		t.Error("the link was replaced")
+		t.Errorf("the link: got it replaced, want it kept")
 	}
 	if info, _ := os.Stat(file); info.Mode().Perm() != 0o640 {
-		t.Errorf("mode is %v", info.Mode())
+		t.Errorf("the file: got mode %v, want %v", info.Mode(), os.FileMode(0o640))
 	}
 	if _, err := c.Write(link, DefaultName, launched, false); !errors.Is(err, ErrUnchanged) {
-		t.Errorf("second time: %v", err)
+		t.Errorf("written twice: got %v, want %v", err, ErrUnchanged)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("got files %v left, want none", left)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestWrite_createsTheFolder(t *testing.T) {
 	c, _ := Find("gemini")
 	file := filepath.Join(t.TempDir(), "a", "b", "settings.json")
 	if backup, err := c.Write(file, DefaultName, launched, false); err != nil || backup != "" {
-		t.Fatalf("got %q, %v", backup, err)
+		t.Fatalf("a new file: got backup %q, %v, want none", backup, err)
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error(err)
@@ -181,6 +181,6 @@ func TestWrite_createsTheFolder(t *testing.T) {
 func TestFind_namesTheKnownClients(t *testing.T) {
 	_, err := Find("emacs")
 	if err == nil || err.Error() != `unknown client "emacs"; known are claude-desktop, claude-code, vscode, cursor, gemini, codex, zed, windsurf, cline` {
-		t.Errorf("got %v", err)
+		t.Errorf("emacs: got %v, want the list of known clients", err)
 	}
 }

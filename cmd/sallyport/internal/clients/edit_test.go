@@ -18,10 +18,10 @@ func merged(t *testing.T, client, text, name string, s Server) string {
 	}
 	out, err := c.Merge([]byte(text), name, s, false)
 	if err != nil {
-		t.Fatalf("%s: %v", client, err)
+		t.Fatalf("%s: got %v, want success", client, err)
 	}
 	if _, err := c.Merge(out, name, s, false); !errors.Is(err, ErrUnchanged) {
-		t.Errorf("%s: the second time: %v", client, err)
+		t.Errorf("%s: merged twice: got %v, want %v", client, err, ErrUnchanged)
 	}
 	return string(out)
 }
@@ -82,10 +82,10 @@ func TestMerge_keepsTheEntryOfAnotherFolder(t *testing.T) {
 		_, err := c.Merge([]byte(one), DefaultName, other, false)
 		var taken *TakenError
 		if !errors.As(err, &taken) || taken.Dir != "/plugins" {
-			t.Errorf("%s: the entry of another folder is replaced: %v", client, err)
+			t.Errorf("%s: an entry of another folder: got %v, want it taken by /plugins", client, err)
 		}
 		if text, err := c.Merge([]byte(one), DefaultName, other, true); err != nil || strings.Contains(string(text), "/plugins") {
-			t.Errorf("%s: with --replace: %v, %s", client, err, text)
+			t.Errorf("%s: with --replace: got %s, %v, want no /plugins", client, text, err)
 		}
 		two := merged(t, client, one, "others", other)
 		if !strings.Contains(two, "/plugins") || !strings.Contains(two, "/others") {
@@ -96,7 +96,7 @@ func TestMerge_keepsTheEntryOfAnotherFolder(t *testing.T) {
 			t.Errorf("%s: got %v, %s, want %q in it", client, err, left, "/others")
 		}
 		if _, err := c.Remove(left, DefaultName); !errors.Is(err, ErrNoEntry) {
-			t.Errorf("%s: removed twice: %v", client, err)
+			t.Errorf("%s: removed twice: got %v, want %v", client, err, ErrNoEntry)
 		}
 	}
 }
@@ -138,12 +138,12 @@ func TestWrite_createsTheTargetOfADanglingLink(t *testing.T) {
 	}
 	info, err := os.Lstat(link)
 	if err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
+		t.Errorf("the link: got %v, %v, want a link", info, err)
 	}
 	var file map[string]any
 	text, err := os.ReadFile(filepath.Join(dir, "dotfiles", "mcp.json"))
 	if err != nil || json.Unmarshal(text, &file) != nil {
-		t.Errorf("%s %v", text, err)
+		t.Errorf("the link's target: got %s, %v, want JSON", text, err)
 	}
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink(loop, loop); err != nil {
