@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -11,9 +10,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
-
-// completer runs a completion for the target of a completion/complete reference.
-type completer func(ctx context.Context, c catalog.Call) (json.RawMessage, error)
 
 // complete serves completion/complete.
 func complete(ctx context.Context, r *request) ([]byte, error) {
@@ -36,14 +32,10 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := ask(ctx, call)
+	o, err := parsed(ask, result.Completion)(ctx, call)
 	if cannotComplete(err) {
 		return r.reply(result.NoCompletion(), false), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	o, err := result.Completion(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +43,7 @@ func complete(ctx context.Context, r *request) ([]byte, error) {
 }
 
 // findCompleter finds the target of params.ref. It is nil for a resource without variables.
-func findCompleter(ctx context.Context, r *request) (ask completer, name string, err error) {
+func findCompleter(ctx context.Context, r *request) (ask starter, name string, err error) {
 	ref := jsonraw.Get(r.call.Params, "ref")
 	switch kind, _ := jsonraw.String(jsonraw.Get(ref, "type")); kind {
 	case "ref/prompt":
@@ -63,7 +55,7 @@ func findCompleter(ctx context.Context, r *request) (ask completer, name string,
 		return p.Complete, name, nil
 	case "ref/resource":
 		name, _ = jsonraw.String(jsonraw.Get(ref, "uri"))
-		ask, _, ok := find(ctx, r, func(s *catalog.Snapshot) (completer, bool) { return resourceCompleter(s, name) })
+		ask, _, ok := find(ctx, r, func(s *catalog.Snapshot) (starter, bool) { return resourceCompleter(s, name) })
 		if !ok {
 			return nil, name, jsonrpc.InvalidParams("unknown resource: %s", jsonrpc.Clip(name))
 		}
@@ -73,7 +65,7 @@ func findCompleter(ctx context.Context, r *request) (ask completer, name string,
 }
 
 // resourceCompleter completes the variables of a template. Plain resources have no completions.
-func resourceCompleter(s *catalog.Snapshot, uri string) (completer, bool) {
+func resourceCompleter(s *catalog.Snapshot, uri string) (starter, bool) {
 	if t, ok := s.Template(uri); ok {
 		return t.Complete, true
 	}

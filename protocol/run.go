@@ -6,21 +6,41 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
 // runs performs a call.
 type runs func(ctx context.Context, call catalog.Call) (jsonraw.Object, error)
 
+// starter runs a call up to its answer.
+type starter func(ctx context.Context, call catalog.Call) (catalog.Run, error)
+
 // parsed combines a call with the parser of its answer.
-func parsed(ask func(context.Context, catalog.Call) (json.RawMessage, error), read func(json.RawMessage) (jsonraw.Object, error)) runs {
+func parsed(start starter, read func(json.RawMessage) (jsonraw.Object, error)) runs {
 	return func(ctx context.Context, call catalog.Call) (jsonraw.Object, error) {
-		raw, err := ask(ctx, call)
+		run, err := start(ctx, call)
 		if err != nil {
 			return nil, err
 		}
-		return read(raw)
+		return conclude(run, func(raw json.RawMessage) (o jsonraw.Object, _ result.Cleaning, err error) {
+			o, err = read(raw)
+			return o, result.Cleaning{}, err
+		})
 	}
+}
+
+// conclude ends a run. Its answer is parsed before its writes are committed, so that a refused answer leaves none.
+func conclude(run catalog.Run, read func(json.RawMessage) (jsonraw.Object, result.Cleaning, error)) (jsonraw.Object, error) {
+	defer run.Abort(nil)
+	o, cleaned, err := read(run.Answer())
+	if err != nil {
+		return nil, run.Abort(err)
+	}
+	if err := run.Commit(catalog.Verdict{Failed: result.Failed(o), Removed: cleaned.Removed, Hidden: cleaned.Hidden}); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // runResumable performs a call to a catalog entry. In the modern era, a call to a plugin with kept state is parked where

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -25,6 +27,7 @@ type ledger struct {
 	mu         sync.Mutex
 	open, runs int
 	twice      int // runs that were ended twice
+	committed  int
 }
 
 var _ catalog.Server = (*ledger)(nil)
@@ -78,6 +81,9 @@ func (e *entry) end(commit bool) {
 	defer e.of.mu.Unlock()
 	if !e.ended {
 		e.of.open--
+		if commit {
+			e.of.committed++
+		}
 	} else if commit {
 		e.of.twice++
 	}
@@ -165,5 +171,44 @@ func TestServer_endsEachRunOnce(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestServer_commitsNothingOfARefusedAnswer(t *testing.T) {
+	m, err := manifest.Parse([]byte(`{"tools":[{"name":"x","inputSchema":{"type":"object"}}],"prompts":[{"name":"x","arguments":[{"name":"a"}]}],
+"resources":[{"uri":"test://x","name":"x"}],"resourceTemplates":[{"uriTemplate":"test://t/{a}","name":"t"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine := map[string]string{
+		"tools/call": `{"content":[]}`, "prompts/get": `{"messages":[]}`,
+		"resources/read": `{"contents":[]}`, "completion/complete": `{"completion":{"values":[]}}`,
+	}
+	for _, request := range []struct{ method, params string }{
+		{"tools/call", `"name":"x"`},
+		{"prompts/get", `"name":"x"`},
+		{"resources/read", `"uri":"test://x"`},
+		{"resources/read", `"uri":"test://t/1"`},
+		{"completion/complete", `"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}`},
+		{"completion/complete", `"ref":{"type":"ref/resource","uri":"test://t/{a}"},"argument":{"name":"a","value":""}`},
+	} {
+		for _, answer := range []struct {
+			text    string
+			commits int
+		}{
+			{fine[request.method], 1},
+			{`{"content":1,"messages":1,"contents":1,"completion":1}`, 0},
+			{`{"content":[],"messages":[],"contents":[],"completion":{"values":[]},"x":"` + strings.Repeat("x", result.MaxResult) + `"}`, 0},
+		} {
+			l := &ledger{answer: answer.text}
+			s := NewServer(fixed{catalog.Join([]*catalog.Offer{catalog.Publish(catalog.Plugin{Name: "p", Manifest: m, Server: l})}, nil)}, nil)
+			c := s.Connect(ConnOptions{Principal: "stdio:1"})
+			body := handle(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, request.method, request.params)).Body
+			if l.runs != 1 || l.committed != answer.commits {
+				t.Errorf("%s %s, answer %.60s: got %d runs, %d committed, want 1 and %d (%.200s)", request.method, request.params, answer.text, l.runs, l.committed, answer.commits, body)
+			}
+			c.Close()
+			s.Close(t.Context())
+		}
 	}
 }

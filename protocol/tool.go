@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -84,21 +85,13 @@ func lower(operator, client int) result.Bound {
 	return result.Bound{Bytes: operator, By: "limits.output"}
 }
 
-// runTool runs the tool. Its answer is checked and cleaned before its writes are committed.
+// runTool runs the tool. Its answer is cleaned too.
 func runTool(ctx context.Context, t *catalog.Tool, call catalog.Call) (jsonraw.Object, error) {
 	run, err := t.Run(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	defer run.Abort(nil)
-	o, cleaned, err := result.Tool(run.Answer(), t)
-	if err != nil {
-		return nil, run.Abort(err)
-	}
-	if err := run.Commit(catalog.Verdict{Failed: result.Failed(o), Removed: cleaned.Removed, Hidden: cleaned.Hidden}); err != nil {
-		return nil, err
-	}
-	return o, nil
+	return conclude(run, func(raw json.RawMessage) (jsonraw.Object, result.Cleaning, error) { return result.Tool(raw, t) })
 }
 
 // wishes reads the client's _meta options for the call. An idempotency key requires a store and a named caller.

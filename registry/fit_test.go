@@ -81,16 +81,16 @@ func TestGrants_followTheArgumentsOfTheCall(t *testing.T) {
 		{"twice", `{"arguments":{"owner":"me","owner":"you"}}`, tool("forge-get"), "denied"},
 		{"a tool without the argument", `{"arguments":{"owner":"me"}}`, tool("forge-list"), "denied"},
 		{"a prompt", `{"arguments":{"owner":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Get(t.Context(), catalog.Call{Params: json.RawMessage(p)})
+			return answerOf(prompt.Get(t.Context(), catalog.Call{Params: json.RawMessage(p)}))
 		}, "unavailable"},
 		{"a completion", `{"ref":{"name":"about"},"argument":{"name":"owner","value":"me"}}`, func(p string) (json.RawMessage, error) {
-			return prompt.Complete(t.Context(), catalog.Call{Params: json.RawMessage(p)})
+			return answerOf(prompt.Complete(t.Context(), catalog.Call{Params: json.RawMessage(p)}))
 		}, "denied"},
 		{"a template", `{"uri":"forge://repos/me"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)})
+			return answerOf(read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)}))
 		}, "unavailable"},
 		{"another URI", `{"uri":"forge://repos/you"}`, func(p string) (json.RawMessage, error) {
-			return read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)})
+			return answerOf(read.Read(t.Context(), catalog.Call{Params: json.RawMessage(p)}))
 		}, "denied"},
 	} {
 		raw, err := tt.call(tt.params)

@@ -76,7 +76,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("call of a hidden tool: got %v, want %v", err, catalog.ErrGone)
 	}
-	if _, err := template.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/7"}`)}); err != nil {
+	if _, err := answerOf(template.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/7"}`)})); err != nil {
 		t.Error(err)
 	}
 	fixed, ok := r.Snapshot().Resource("test://a/fixed")
@@ -84,7 +84,7 @@ func TestDecision4_PublishHoldsAtCallTime(t *testing.T) {
 		t.Fatal("test://a/fixed: got no resource, want the template's")
 	}
 	for _, x := range []catalog.Reader{template, fixed} {
-		if _, err := x.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/fixed"}`)}); !errors.Is(err, catalog.ErrGone) {
+		if _, err := answerOf(x.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"test://a/fixed"}`)})); !errors.Is(err, catalog.ErrGone) {
 			t.Errorf("read of a hidden resource: got %v, want %v", err, catalog.ErrGone)
 		}
 	}
@@ -126,7 +126,7 @@ func TestWatch_reportsUpdatesOfOwnResources(t *testing.T) {
 		synctest.Wait()                     // also by a timer of the same moment
 		defer r.Watch(func(c catalog.Change) { told <- c })()
 		reader, _ := r.Snapshot().Resource("a://x")
-		if _, err := reader.Read(t.Context(), catalog.Call{}); err != nil {
+		if _, err := answerOf(reader.Read(t.Context(), catalog.Call{})); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := <-told, (catalog.Change{Updated: map[string]bool{"a://x": true, "a://t/1": true}}); !reflect.DeepEqual(got, want) {
@@ -242,7 +242,7 @@ func TestBuiltin_listsPlugins(t *testing.T) {
 	if !ok {
 		t.Fatal("sallyport://plugins: got no resource, want one")
 	}
-	raw, err := reader.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"sallyport://plugins"}`)})
+	raw, err := answerOf(reader.Read(t.Context(), catalog.Call{Params: json.RawMessage(`{"uri":"sallyport://plugins"}`)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,3 +169,11 @@ func TestCall_failureCarriesStderr(t *testing.T) {
 		t.Errorf("got %+v, want f.Plugin = \"bad\", f.CallID = \"7\", f.Stderr = \"it went wrong\n\"", f)
 	}
 }
+
+// answerOf commits a run and returns its answer.
+func answerOf(run catalog.Run, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return run.Answer(), run.Commit(catalog.Verdict{})
+}

@@ -209,7 +209,7 @@ func wantPrompt(t *testing.T, r *Registry, want string) {
 		if len(all) == 0 {
 			return want == ""
 		}
-		raw, err := all[0].Get(t.Context(), catalog.Call{ID: "1"})
+		raw, err := answerOf(all[0].Get(t.Context(), catalog.Call{ID: "1"}))
 		return err == nil && want != "" && strings.Contains(string(raw), want)
 	})
 }

@@ -18,6 +18,9 @@ const (
 	DefaultTask     = time.Hour
 )
 
+// MaxReply is the maximum text of the host's answer to a guest request, or to a round of them, in bytes.
+const MaxReply = 4 << 20
+
 // DefaultConcurrency returns two calls for each core, since many calls wait: at least 4, and at most 64.
 func DefaultConcurrency() int { return min(max(2*goruntime.GOMAXPROCS(0), 4), 64) }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
-	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -70,7 +69,7 @@ type Run interface {
 	// Answer returns the plugin's result, unchanged.
 	Answer() json.RawMessage
 	// Commit ends the call. It commits the writes of a success, all or none, and drops those of a failure. The
-	// error is that of the commit, or of an answer over the plugin's limit.
+	// error is that of the commit, or of an answer over the plugin's limit, which leaves no writes.
 	Commit(Verdict) error
 	// Abort ends the call, drops its writes and returns the reason as a *Failure; nil records none. A call that has
 	// ended stays as it is, so that Abort can be deferred.
@@ -91,18 +90,4 @@ type Server interface {
 	Digest() string
 	// Terms returns a value that is unique to the plugin, its grants and its configuration.
 	Terms() []byte
-}
-
-// call runs a request and commits its writes unless the answer has isError.
-func call(ctx context.Context, s Server, c Call, r Request) (json.RawMessage, error) {
-	run, err := s.Run(ctx, c, r)
-	if err != nil {
-		return nil, err
-	}
-	defer run.Abort(nil)
-	answer := run.Answer()
-	if err := run.Commit(Verdict{Failed: string(jsonraw.Get(answer, "isError")) == "true"}); err != nil {
-		return nil, err
-	}
-	return answer, nil
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/uritemplate"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Tool is one published tool.
@@ -77,14 +79,23 @@ func (t *Tool) Run(ctx context.Context, c Call) (Run, error) {
 	return t.server.Run(ctx, c, r)
 }
 
-// Call runs the tool, commits its writes unless the answer has isError, and returns the plugin's result unchanged.
-// Errors are those of Run.
+// Call runs the tool for a plugin, commits its writes unless the answer has isError, and returns the answer unchanged.
+// An answer over runtime.MaxReply is refused, and its writes are dropped. Errors are those of Run.
 func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	r, err := t.request(c.Params)
+	run, err := t.Run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, t.server, c, r)
+	defer run.Abort(nil)
+	answer := run.Answer()
+	if len(answer) > runtime.MaxReply {
+		return nil, run.Abort(&runtime.EndError{Kind: runtime.KindLimit,
+			Message: fmt.Sprintf("the answer has %d bytes, and a plugin can be given %d", len(answer), runtime.MaxReply)})
+	}
+	if err := run.Commit(Verdict{Failed: string(jsonraw.Get(answer, "isError")) == "true"}); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 func (t *Tool) request(params json.RawMessage) (Request, error) {
@@ -110,23 +121,23 @@ type Prompt struct {
 // Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (p *Prompt) Keeps(session string) bool { return p.server.Keeps(session) }
 
-// Get requests the prompt's messages from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
-func (p *Prompt) Get(ctx context.Context, c Call) (json.RawMessage, error) {
+// Get requests the prompt's messages from the plugin. It is used as Tool.Run.
+func (p *Prompt) Get(ctx context.Context, c Call) (Run, error) {
 	params, err := namedParams(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, p.server, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
+	return p.server.Run(ctx, c, Request{Method: "prompts/get", Kind: manifest.Prompt, Entry: p.Local, Params: params, Values: arguments(params)})
 }
 
-// Complete requests completions for one of the prompt's arguments: completion/complete with a ref/prompt. Errors are
-// those of Tool.Call.
-func (p *Prompt) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
+// Complete requests completions for one of the prompt's arguments: completion/complete with a ref/prompt. It is used as
+// Tool.Run.
+func (p *Prompt) Complete(ctx context.Context, c Call) (Run, error) {
 	params, err := completionParams(c.Params, p.local)
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, p.server, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
+	return p.server.Run(ctx, c, Request{Method: "completion/complete", Kind: manifest.Prompt, Entry: p.Local, Params: params})
 }
 
 // Resource is one published resource.
@@ -142,13 +153,13 @@ type Resource struct {
 // Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (r *Resource) Keeps(session string) bool { return r.server.Keeps(session) }
 
-// Read requests the resource's contents from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
-func (r *Resource) Read(ctx context.Context, c Call) (json.RawMessage, error) {
+// Read requests the resource's contents from the plugin. It is used as Tool.Run.
+func (r *Resource) Read(ctx context.Context, c Call) (Run, error) {
 	params, err := readParams(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, r.server, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
+	return r.server.Run(ctx, c, Request{Method: "resources/read", Kind: manifest.Resource, Entry: r.URI, Params: params})
 }
 
 // Template is a published family of resources.
@@ -165,26 +176,25 @@ type Template struct {
 // Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 func (t *Template) Keeps(session string) bool { return t.server.Keeps(session) }
 
-// Read requests the contents of params.uri, which matches the template. It is safe for concurrent use; errors are those
-// of Tool.Call.
-func (t *Template) Read(ctx context.Context, c Call) (json.RawMessage, error) {
+// Read requests the contents of params.uri, which matches the template. It is used as Tool.Run.
+func (t *Template) Read(ctx context.Context, c Call) (Run, error) {
 	params, err := readParams(c.Params)
 	if err != nil {
 		return nil, err
 	}
 	uri, _ := jsonraw.String(jsonraw.Get(params, "uri"))
-	return call(ctx, t.server, c, Request{
+	return t.server.Run(ctx, c, Request{
 		Method: "resources/read", Kind: manifest.Template, Entry: t.URITemplate, URI: uri, Params: params,
 		Values: grant.NamedValues(t.pattern.Values(uri)),
 	})
 }
 
-// Complete requests completions for one of the template's variables: completion/complete with a ref/resource. Errors
-// are those of Tool.Call.
-func (t *Template) Complete(ctx context.Context, c Call) (json.RawMessage, error) {
+// Complete requests completions for one of the template's variables: completion/complete with a ref/resource. It is
+// used as Tool.Run.
+func (t *Template) Complete(ctx context.Context, c Call) (Run, error) {
 	params, err := completionParams(c.Params, nil)
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, t.server, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
+	return t.server.Run(ctx, c, Request{Method: "completion/complete", Kind: manifest.Template, Entry: t.URITemplate, Params: params})
 }

@@ -35,6 +35,17 @@ func (*echo) Limit() int        { return 0 }
 func (e *echo) Digest() string  { return e.digest }
 func (e *echo) Terms() []byte   { return nil }
 
+// answerOf returns the answer of a run.
+func answerOf(start func(context.Context, Call) (Run, error)) func(context.Context, Call) (json.RawMessage, error) {
+	return func(ctx context.Context, c Call) (json.RawMessage, error) {
+		run, err := start(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return run.Answer(), nil
+	}
+}
+
 // plugin returns a plugin that echoes, with this manifest and prefixed names.
 func plugin(t testing.TB, name, raw string) Plugin {
 	t.Helper()
@@ -98,13 +109,13 @@ func TestEntries_callWithLocalNames(t *testing.T) {
 		in   string
 		want string
 	}{
-		"tool":     {tool.Call, `{"_meta":{"a":1},"name":"p-do_it","arguments":{"x":1.50}}`, `{"method":"tools/call","params":{"_meta":{"a":1},"name":"do it","arguments":{"x":1.50}}}`},
-		"prompt":   {prompt.Get, `{"name":"p-ask"}`, `{"method":"prompts/get","params":{"name":"ask"}}`},
-		"resource": {fixed.Read, `{"uri":"test://a/fixed"}`, `{"method":"resources/read","params":{"uri":"test://a/fixed"}}`},
-		"template": {other.Read, `{"uri":"test://a/7"}`, `{"method":"resources/read","params":{"uri":"test://a/7"}}`},
-		"complete": {prompt.Complete, `{"ref":{"type":"ref/prompt","name":"p-ask"},"argument":{}}`,
+		"tool":     {answerOf(tool.Run), `{"_meta":{"a":1},"name":"p-do_it","arguments":{"x":1.50}}`, `{"method":"tools/call","params":{"_meta":{"a":1},"name":"do it","arguments":{"x":1.50}}}`},
+		"prompt":   {answerOf(prompt.Get), `{"name":"p-ask"}`, `{"method":"prompts/get","params":{"name":"ask"}}`},
+		"resource": {answerOf(fixed.Read), `{"uri":"test://a/fixed"}`, `{"method":"resources/read","params":{"uri":"test://a/fixed"}}`},
+		"template": {answerOf(other.Read), `{"uri":"test://a/7"}`, `{"method":"resources/read","params":{"uri":"test://a/7"}}`},
+		"complete": {answerOf(prompt.Complete), `{"ref":{"type":"ref/prompt","name":"p-ask"},"argument":{}}`,
 			`{"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"ask"},"argument":{}}}`},
-		"variable": {template.Complete, `{"ref":{"type":"ref/resource","uri":"test://a/{id}"}}`,
+		"variable": {answerOf(template.Complete), `{"ref":{"type":"ref/resource","uri":"test://a/{id}"}}`,
 			`{"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"test://a/{id}"}}}`},
 	} {
 		got, err := c.call(t.Context(), Call{Params: json.RawMessage(c.in)})

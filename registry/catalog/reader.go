@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -10,8 +9,8 @@ import (
 
 // Reader serves resources/read for one URI: a Resource or a Template.
 type Reader interface {
-	// Read requests the contents from the plugin. It is safe for concurrent use; errors are those of Tool.Call.
-	Read(ctx context.Context, c Call) (json.RawMessage, error)
+	// Read requests the contents from the plugin. It is used as Tool.Run.
+	Read(ctx context.Context, c Call) (Run, error)
 	// Keeps reports whether a call of a session sees plugin state from earlier calls, as Tool.Keeps does.
 	Keeps(session string) bool
 }
@@ -32,7 +31,7 @@ type collision struct {
 func (c *collision) Keeps(string) bool { return false }
 
 // Read returns an error that names both plugins.
-func (c *collision) Read(context.Context, Call) (json.RawMessage, error) {
+func (c *collision) Read(context.Context, Call) (Run, error) {
 	return nil, &runtime.EndError{
 		Kind: runtime.KindConflict,
 		Message: fmt.Sprintf("plugins %q and %q have templates that both match %s; hide one of them",

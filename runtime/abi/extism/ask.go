@@ -12,12 +12,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-const (
-	// maxAsk bounds the text of one guest request, in bytes, without its body.
-	maxAsk = 1 << 20
-	// maxReply bounds the text of the response, in bytes.
-	maxReply = 4 << 20
-)
+// maxAsk bounds the text of one guest request, in bytes, without its body.
+const maxAsk = 1 << 20
 
 // ask passes a request to the gate. The error is an *runtime.AskError, or the error that ended the call.
 func ask(ctx context.Context, method string, params json.RawMessage, x *exchange) (json.RawMessage, error) {
@@ -30,9 +26,9 @@ func ask(ctx context.Context, method string, params json.RawMessage, x *exchange
 		defer x.close()
 	}
 	result, err := g.Ask(ctx, method, params, x)
-	if err == nil && len(result) > maxReply {
+	if err == nil && len(result) > runtime.MaxReply {
 		return nil, &runtime.AskError{Kind: runtime.KindLimit,
-			Message: fmt.Sprintf("the answer has %d bytes, at most %d are allowed", len(result), maxReply)}
+			Message: fmt.Sprintf("the answer has %d bytes, at most %d are allowed", len(result), runtime.MaxReply)}
 	}
 	return result, err
 }

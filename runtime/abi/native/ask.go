@@ -21,8 +21,6 @@ const (
 	maxAsk = 1 << 20
 	// maxRound bounds the requests of one round: each has its own effect.
 	maxRound = 64
-	// maxReply bounds the text of a response, in bytes, also of a whole round.
-	maxReply = 4 << 20
 )
 
 // ask implements call(ptr, len i32) -> i64: it performs the request in the len bytes at ptr, and returns the stream
@@ -77,7 +75,7 @@ func (c *call) reply(ctx context.Context, request []byte) []byte {
 	}
 	request = bytes.Clone(bytes.TrimLeft(request, " \t\r\n"))
 	if len(request) == 0 || request[0] != '[' {
-		return appendAnswer(ctx, nil, c.perform(ctx, []json.RawMessage{request})[0], maxReply)
+		return appendAnswer(ctx, nil, c.perform(ctx, []json.RawMessage{request})[0], runtime.MaxReply)
 	}
 	round, err := jsonraw.Elements(request)
 	if err != nil {
@@ -91,7 +89,7 @@ func (c *call) reply(ctx context.Context, request []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendAnswer(ctx, dst, a, maxReply-len(dst))
+		dst = appendAnswer(ctx, dst, a, runtime.MaxReply-len(dst))
 	}
 	return append(dst, ']')
 }
