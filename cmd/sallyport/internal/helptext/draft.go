@@ -41,7 +41,7 @@ func (d *drafter) tool(c Command, summary, name string) {
 	if help == "" {
 		help = "Runs the program."
 	}
-	fmt.Fprintf(d.b, "  - name: %s\n    description: %s\n    inputSchema:\n      type: object\n      properties:\n", name, quoted(clip(help)))
+	fmt.Fprintf(d.b, "  - name: %s\n    description: %s\n    inputSchema:\n      type: object\n      additionalProperties: false\n      properties:\n", name, quoted(clip(help)))
 	for _, word := range c.Words {
 		d.args = append(d.args, quoted(word))
 	}
@@ -64,6 +64,10 @@ func (d *drafter) tool(c Command, summary, name string) {
 // options writes the properties of options.
 func (d *drafter) options(options []Option) {
 	for _, o := range options {
+		if o.Second != "" {
+			d.pair(o)
+			continue
+		}
 		name := unique(camel(o.Name), d.taken)
 		d.property(name, o)
 		placeholder := "{" + name + "}"
@@ -78,6 +82,15 @@ func (d *drafter) options(options []Option) {
 			d.args = append(d.args, quoted(o.Name+"="+placeholder))
 		}
 	}
+}
+
+// pair writes the properties of an option with two values. Neither is joined to the name by =, so that the option takes
+// exactly these two and leaves the -- behind it.
+func (d *drafter) pair(o Option) {
+	first, second := unique(camel(o.Name+"-"+o.Value), d.taken), unique(camel(o.Name+"-"+o.Second), d.taken)
+	d.write(first, "type: string", false, o.Help)
+	d.write(second, "type: string", false, "the "+o.Second+" of "+first)
+	d.args = append(d.args, fmt.Sprintf("[%s, %s, %s]", quoted(o.Name), quoted("{"+first+"}"), quoted("{"+second+"}")))
 }
 
 func (d *drafter) property(name string, o Option) {

@@ -25,6 +25,7 @@ type Usage struct {
 type Option struct {
 	Name    string // with its dashes: --indent, or -n if there is no long name
 	Value   string // the name of its value; "" for a flag
+	Second  string // the name of its second value: --arg NAME VALUE; "" if it has none
 	Kind    string // the JSON type of the value
 	Choices []string
 	Repeat  bool
@@ -85,6 +86,7 @@ type parser struct {
 	synopsis
 	last   *string // the help that the next lines may continue
 	indent int     // of the line that began it
+	column int     // where the help of the last option began in its line, or 0
 	begun  bool    // a line was read
 }
 
@@ -185,6 +187,11 @@ func (p *parser) command(name, help string) {
 // option reads a line that begins with a dash.
 func (p *parser) option(body string, indent int) bool {
 	spec, help := split(body)
+	if at := p.column - indent; help == "" && at > 1 && at < len(body) && body[at-1] == ' ' { // the spec fills its column
+		spec, help = strings.TrimSpace(body[:at]), strings.TrimSpace(body[at:])
+	} else if help != "" {
+		p.column = indent + len(body) - len(help)
+	}
 	o, ok := parseOption(spec)
 	if !ok {
 		return false
@@ -200,7 +207,7 @@ func (p *parser) option(body string, indent int) bool {
 	return true
 }
 
-// split separates an entry from its help, at the first two spaces or tab.
+// split separates an entry from its help, at the first two spaces or tab that are not behind a comma.
 func split(body string) (spec, help string) {
 	depth := 0
 	for i := range len(body) {
@@ -209,7 +216,7 @@ func split(body string) (spec, help string) {
 			depth++
 		case c == '>' || c == ']' || c == '}':
 			depth--
-		case depth <= 0 && (c == '\t' || c == ' ' && strings.HasPrefix(body[i:], "  ")):
+		case depth <= 0 && (c == '\t' || c == ' ' && strings.HasPrefix(body[i:], "  ")) && !strings.HasSuffix(strings.TrimRight(body[:i], " \t"), ","):
 			return body[:i], strings.TrimSpace(body[i:])
 		}
 	}

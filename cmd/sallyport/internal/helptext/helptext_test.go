@@ -78,6 +78,19 @@ positional arguments:
     init        start anew
     run         run it
 `,
+	"go-flags": `Usage:
+  gojq [OPTIONS]
+
+Command Options:
+  -r, --raw-output          output raw strings
+      --arg name value      set a string value to a variable
+      --slurpfile name file set the JSON contents of a file to a variable
+`,
+	"columns": `usage: shfmt [flags] [path ...]
+
+  -w,  --write     write result to file
+  -i,  --indent uint       0 for tabs
+`,
 	"Go": "Usage of prog:\n  -count int\n    \thow many (default 1)\n  -name string\n    \tthe name\n  -v\tbe verbose\n  -wait duration\n    \thow long\n",
 }
 
@@ -95,7 +108,12 @@ var drafts = map[string][]string{
 	},
 	"argparse":          {`level: {type: string, enum: ["low", "high"],`, "num: {type: integer,", `description: "the name, which goes on here"`, "src: {type: array, items: {type: string}, description: \"the files\"}", "required: [src]"},
 	"argparse commands": {"- name: init", `description: "start anew"`, "- name: run", `description: "run it"`},
-	"Go":                {"count: {type: integer, description: \"how many (default 1)\"}", `["-count", "{count}"]`, `{if: v, args: ["-v"]}`, "wait: {type: string,", "arguments: {type: array"},
+	"go-flags": {
+		"rawOutput: {type: boolean,", `argName: {type: string, description: "set a string`, `["--arg", "{argName}", "{argValue}"]`,
+		`slurpfileName: {type: string, description: "set the JSON contents of a file`, `["--slurpfile", "{slurpfileName}", "{slurpfileFile}"]`, "additionalProperties: false",
+	},
+	"columns": {`write: {type: boolean, description: "write result to file"}`, `indent: {type: integer, description: "0 for tabs"}`, `"--indent={indent}"`},
+	"Go":      {"count: {type: integer, description: \"how many (default 1)\"}", `["-count", "{count}"]`, `{if: v, args: ["-v"]}`, "wait: {type: string,", "arguments: {type: array"},
 }
 
 func draftOf(text string) string {

@@ -36,6 +36,9 @@ func parseOption(spec string) (o Option, ok bool) {
 			continue
 		}
 		o.Repeat = o.Repeat || repeat
+		if first, second, _ := strings.Cut(value, " "); argument.MatchString(first) && argument.MatchString(second) && strings.HasPrefix(rest, " "+first) {
+			value, o.Second = first, second // --arg name value
+		}
 		o.setValue(value)
 	}
 	return o, o.Name != ""
