@@ -24,7 +24,7 @@ func identity(s *settings.Settings, name, digest string) (text string, others bo
 	case digest:
 		return fmt.Sprintf("pinned: serve has these bytes for %s", ui.Line(name)), false
 	}
-	return fmt.Sprintf("not the bytes that serve has for %s (%.19s, from %s): it holds these, and sallyport approve %s DIR shows the difference",
+	return fmt.Sprintf("not the bytes that serve has for %s (%.19s, from %s): serve holds these until sallyport approve %s DIR",
 		ui.Line(name), pin.Digest, ui.Line(filepath.Join(pin.Folder, pin.File)), ui.Line(name)), true
 }
 
