@@ -83,7 +83,8 @@ func wrap(ctx context.Context, s *settings.Settings, std stdio, file string, for
 		options += len(c.Usage.Options)
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s, %s\n", ui.Line(out), ui.Count(len(commands.list), "tool"), ui.Count(options, "option"))
-	fmt.Fprintln(std.out, ui.Fit("Its help was written for people: read the file, then check it with sallyport inspect "+ui.Line(file)))
+	fmt.Fprintln(std.out, "the help is written for people: read the file and mend it, then check it:")
+	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(file))
 	return nil
 }
 
