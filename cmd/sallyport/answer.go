@@ -124,6 +124,9 @@ func newRevoke(std stdio) *cobra.Command {
 		Long: `Take an answer back, one that allows or one that refuses. sallyport grants lists them. What a plugin then
 does it has to ask for again.
 
+A line of grants, such as sallyport grant writes, is no answer: delete it from the file. sallyport config prints the
+file and the number of each line.
+
 Exit code 1: you said no.`,
 		Args: words(1, 1),
 		RunE: withQuestions(func(ctx context.Context, d *desk, args []string) error {

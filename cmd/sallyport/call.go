@@ -29,7 +29,7 @@ func newCall(std stdio) *cobra.Command {
 		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
 		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out; sallyport inspect FILE lists the tools:
-  sallyport call files.wasm read '{"path":"notes/a.md"}' --grant 'fs: read ~/notes/**'
+  sallyport call files.wasm read '{"path":"a.md"}' --grant 'fs: read ~/notes/**'
 
 The plugin may do only what --grant allows: the grants of sallyport.yaml are for serve. With --grant elicitation it may
 ask you, and you answer at the terminal.
@@ -138,6 +138,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 			return err
 		}
 		if !asked {
+			noteGrants(s, std, jsonraw.Get(r.Body, "result"), h.Registry.Plugins())
 			return printResult(std, r.Body)
 		}
 		params = withAnswers(callParams(tool, arguments, true), answers)
@@ -170,6 +171,21 @@ func callParams(tool, arguments string, asks bool) json.RawMessage {
 	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
 		jsonraw.AppendString(nil, tool), arguments, envelope.Versions()[0])
 	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
+}
+
+// noteGrants notes on standard error, after a refusal, that the plugin's grants in the configuration do not apply to call.
+func noteGrants(s *settings.Settings, std stdio, result []byte, plugins []registry.Status) {
+	receipt := jsonraw.Get(jsonraw.Get(result, "_meta"), "dev.sallyport/receipt")
+	if len(jsonraw.Get(receipt, "denials")) == 0 {
+		return
+	}
+	for _, p := range plugins {
+		for _, known := range s.Plugins {
+			if known.Name == p.Name && len(known.Grants.Grants()) > 0 {
+				fmt.Fprintf(std.err, "the grants of %s in %s are for serve: give this call its own with --grant\n", ui.Line(p.Name), ui.Line(s.File))
+			}
+		}
+	}
 }
 
 // printResult prints the result as indented JSON. A result with isError is exit code 1.
