@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
 // badServer builds testdata/server with a misbehaviour of its handshake, "" for none, and returns its plugin folder.
@@ -54,6 +56,40 @@ func TestServer_answersExactlyWhenItMisbehaves(t *testing.T) {
 	}
 	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "server-refuse"}); err == nil || !strings.Contains(err.Error(), "not like this") {
 		t.Errorf("refuse: got %v, want the server's error", err)
+	}
+}
+
+func TestServer_reportsProgressToItsCaller(t *testing.T) {
+	told := make(chan *mcp.ProgressNotificationParams, 8)
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params }}
+	s := session(t, commandTransport(program(t, "", "serve", badServer(t, ""))), o)
+	params := &mcp.CallToolParams{Name: "server-progress"}
+	params.SetProgressToken("the caller's")
+	if _, err := s.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	got := <-told
+	if got.ProgressToken != "the caller's" || got.Progress != 2 || got.Total != 3 || got.Message != "found" {
+		t.Errorf("got %+v, want progress 2 of 3 with the caller's token", got)
+	}
+}
+
+// A guest that was not compiled by Go has blocking streams.
+func TestServer_readsBlockingInput(t *testing.T) {
+	dir := badServer(t, "")
+	file := filepath.Join(dir, "server.wasm")
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.ProducersSection, []byte("unknown")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, wasm, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(call(t, connect(t, "", dir), "server-count", nil)); got != "1" {
+		t.Errorf("got %q, want 1", got)
 	}
 }
 

@@ -91,7 +91,7 @@ func initialize(id json.RawMessage) {
 
 // list lists one tool a page.
 func list(m message) {
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress"}
 	var p struct{ Cursor string }
 	_ = json.Unmarshal(m.Params, &p)
 	i := 0
@@ -152,6 +152,10 @@ func call(name string, id json.RawMessage) {
 		read()
 	case "refuse":
 		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
+	case "progress":
+		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"of no request","progress":1,"message":"lost"}}`)
+		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":2,"total":3,"message":"found"}}`)
+		answer(id, textResult("done"))
 	case "scalar":
 		answer(id, "3")
 	}
