@@ -12,7 +12,7 @@ func TestSaid_keepsEveryFieldOfDenial(t *testing.T) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
-			t.Errorf("this test has no %s", v.Type().Field(i).Name)
+			t.Errorf("field %s: got its zero value, want one set by this test", v.Type().Field(i).Name)
 		}
 	}
 	text, err := json.Marshal(saidNo(&r))
@@ -21,6 +21,6 @@ func TestSaid_keepsEveryFieldOfDenial(t *testing.T) {
 	}
 	var again said
 	if err := json.Unmarshal(text, &again); err != nil || *again.refusal() != r {
-		t.Errorf("%+v became %+v, %v", r, *again.refusal(), err)
+		t.Errorf("got %+v, %v, want %+v", *again.refusal(), err, r)
 	}
 }

@@ -82,19 +82,19 @@ func TestAskInstead_deniesUntilOperatorAnswered(t *testing.T) {
 		t.Errorf("got form %+v, want the question of demo for stdio:1", f)
 	}
 	if _, err := ask(elicits); err == nil || len(waitingForms(t, kept)) != 1 {
-		t.Error("asked again:", waitingForms(t, kept))
+		t.Errorf("asked again: got forms %v, want the one before", waitingForms(t, kept))
 	}
 	if err := elicit.Reply(t.Context(), kept, all[0].ID, elicit.Accept, json.RawMessage(`{"name":"Ada"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := ask(strings.Replace(elicits, "Who?", "Who else?", 1)); err == nil {
-		t.Error("another question has the answer:", got)
+		t.Errorf("another question: got answer %s, want none", got)
 	}
 	if got, err := ask(elicits); got != accepted || err != nil {
 		t.Errorf("got %s, %v, want %s", got, err, accepted)
 	}
 	if got, err := ask(elicits); err == nil {
-		t.Error("an answer holds twice:", got)
+		t.Errorf("the same question again: got answer %s, want none", got)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestAskInstead_waitsForOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answer := <-got; answer != tt.want {
-			t.Errorf("%s: got %s", tt.action, answer)
+			t.Errorf("%s: got %s, want %s", tt.action, answer, tt.want)
 		}
 		if len(client.messages) != 1 || !strings.Contains(client.messages[0], "sallyport answer "+all[0].ID) {
-			t.Errorf("the client was told %q", client.messages)
+			t.Errorf("got messages %q, want one that names sallyport answer %s", client.messages, all[0].ID)
 		}
 		// the answer is journaled like a client's, for replays
 		again, err := journal.Decode(j.Append(nil))
@@ -135,7 +135,7 @@ func TestAskInstead_waitsForOperator(t *testing.T) {
 		}
 		g, _ = deafGate(t, h, again, "token:bob")
 		if raw, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil); string(raw) != tt.want {
-			t.Errorf("run again: got %s, %v", raw, err)
+			t.Errorf("run again: got %s, %v, want %s", raw, err, tt.want)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 		{"stdio:1", "elicitation/create", `{"mode":"url","message":"Sign in","url":"https://evil.example/"}`},
 	} {
 		if err := ask(tt[0], tt[1], tt[2]); err == nil || len(waitingForms(t, kept)) > 0 {
-			t.Errorf("%.200s: %v", tt, err)
+			t.Errorf("%.200s: got %v, forms %v, want a refusal and no form", tt, err, waitingForms(t, kept))
 		}
 	}
 	if err := ask("stdio:1", "elicitation/create", page); err == nil || len(waitingForms(t, kept)) != 1 || waitingForms(t, kept)[0].URL() != "https://example.com/in" {
@@ -174,7 +174,7 @@ func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 // the caller cannot answer, the operator is asked for a grant, not with a form in the plugin's name.
 func TestAskInstead_confirmationGoesToCaller(t *testing.T) {
 	h, kept := formsHost(t, true)
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("got a request to %s, want none", r.URL) })
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "net: POST "+s.URL+"/** {ask: true}", "elicitation")})
 	g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: "stdio:1", Client: &deaf{}, Journal: journal.New()})
 	t.Cleanup(g.Close)
@@ -202,6 +202,6 @@ func TestAskInstead_cancelledWaitHasNoAnswer(t *testing.T) {
 	before := len(j.Append(nil))
 	cancel()
 	if err := <-ended; err == nil || len(j.Append(nil)) != before || len(waitingForms(t, kept)) != 0 {
-		t.Errorf("%v; the journal has %d bytes, and had %d; %v wait", err, len(j.Append(nil)), before, waitingForms(t, kept))
+		t.Errorf("cancelled: got %v, a journal of %d bytes, forms %v, want an error, %d bytes, none", err, len(j.Append(nil)), waitingForms(t, kept), before)
 	}
 }

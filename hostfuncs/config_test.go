@@ -17,17 +17,17 @@ func TestGate_operatorValuesOverrideConfigGrants(t *testing.T) {
 	defer g.Close()
 	for name, want := range map[string]string{"lang": "de", "zone": "UTC", "empty": ""} {
 		if got, ok := g.Config(name); !ok || got != want {
-			t.Errorf("%s is %q, %t", name, got, ok)
+			t.Errorf("%s: got %q, %t, want %q", name, got, ok, want)
 		}
 	}
 	for _, name := range []string{"", "PWD", "lang=de", "none"} {
 		if got, ok := g.Config(name); ok {
-			t.Errorf("%q is %q", name, got)
+			t.Errorf("%q: got %q, want none", name, got)
 		}
 	}
 	none := h.Plugin(hostfuncs.Plugin{Name: "none"}).NewGate(hostfuncs.Call{})
 	defer none.Close()
 	if _, ok := none.Config("lang"); ok {
-		t.Error("a plugin without grants has configuration")
+		t.Errorf("a plugin without grants: got a value for lang, want none")
 	}
 }

@@ -53,12 +53,12 @@ func TestConfirm_asksForEachRequest(t *testing.T) {
 	}
 	want := `"message":"Sallyport asks: may plugin demo POST ` + site + `/x, with a body of 5 bytes (SHA-256 9caa1a017da4f2a1b836d0b4826549f651f3318bca4569af1d12549a92a3e0b0)? Yes is for this one request."`
 	if len(p.rounds) != 2 || !strings.Contains(p.rounds[0], want) || sent != 2 {
-		t.Errorf("%d sent, asked %q", sent, p.rounds)
+		t.Errorf("got %d requests, questions %q, want 2 requests, 2 questions, the first with %s", sent, p.rounds, want)
 	}
 	p.answers["elicitation/create"] = no
 	_, err := fetch(t, g, post(site+"/x", "five5"))
 	if err == nil || !strings.Contains(err.Error(), "the caller declined") || sent != 2 {
-		t.Errorf("%d sent: got %v", sent, err)
+		t.Errorf("declined: got %d requests, %v, want 2, a refusal", sent, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestConfirm_needsAskLine(t *testing.T) {
 		p := &person{answers: map[string]string{"elicitation/create": yes}}
 		_, err := fetch(t, caller(t, p, nil, c.principal, strings.Split(c.lines, "\n")...), post(site+"/x", ""))
 		if len(p.rounds) != c.asked || sent != c.sent || (err == nil) != (c.sent > 0) {
-			t.Errorf("%s, %s: asked %q, %d sent, %v", c.principal, c.lines, p.rounds, sent, err)
+			t.Errorf("%s, %s: got questions %q, %d requests, %v, want %d questions, %d requests", c.principal, c.lines, p.rounds, sent, err, c.asked, c.sent)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestConfirm_replayAppliesAnswerToSameRequest(t *testing.T) {
 		j := journal.New()
 		p := &person{suspend: true}
 		if err := work(caller(t, p, j, "stdio:1", lines...)); !errors.Is(err, hostfuncs.ErrSuspended) || sent != 1 {
-			t.Fatalf("%v, %d sent", err, sent)
+			t.Fatalf("suspended: got %v, %d requests, want %v, 1", err, sent, hostfuncs.ErrSuspended)
 		}
 		again, err := journal.Decode(j.Append(nil))
 		if err != nil {
@@ -113,7 +113,7 @@ func TestConfirm_replayAppliesAnswerToSameRequest(t *testing.T) {
 		p = &person{answers: map[string]string{"elicitation/create": answer}}
 		err = work(caller(t, p, again, "stdio:1", lines...))
 		if (err == nil) != (answer == yes) || sent != want || len(p.rounds) != 1 {
-			t.Errorf("%s: %v, %d sent, asked %q", answer, err, sent, p.rounds)
+			t.Errorf("%s: got %v, %d requests, questions %q, want %d requests, one question", answer, err, sent, p.rounds, want)
 		}
 	}
 }
@@ -143,11 +143,11 @@ func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	p := &person{suspend: true}
 	for i, err := range work(caller(t, p, j, "stdio:1", lines...)) {
 		if !errors.Is(err, hostfuncs.ErrSuspended) {
-			t.Errorf("%d: got %v", i, err)
+			t.Errorf("request %d: got %v, want %v", i, err, hostfuncs.ErrSuspended)
 		}
 	}
 	if len(p.rounds) != 1 || !slices.Equal(got, []string{"/first"}) {
-		t.Errorf("asked %q, sent %q", p.rounds, got)
+		t.Errorf("suspended: got questions %q, requests %q, want one question, only /first sent", p.rounds, got)
 	}
 	again, err := journal.Decode(j.Append(nil))
 	if err != nil {
@@ -156,14 +156,14 @@ func TestConfirm_roundStopsAtQuestion(t *testing.T) {
 	p = &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"name":"Ada"}}`}}
 	for i, err := range work(caller(t, p, again, "stdio:1", lines...)) {
 		if err != nil {
-			t.Errorf("%d again: got %v", i, err)
+			t.Errorf("request %d again: got %v, want success", i, err)
 		}
 	}
 	if !slices.Equal(got, []string{"/first", "/asked", "/granted", "/granted"}) {
-		t.Errorf("sent %q", got)
+		t.Errorf("got requests %q, want /first, /asked and twice /granted", got)
 	}
 	if slices.Sort(keys); len(slices.Compact(keys)) != len(got) {
-		t.Errorf("keys %q", keys)
+		t.Errorf("got keys %q, want %d different ones", keys, len(got))
 	}
 }
 
@@ -180,7 +180,7 @@ func TestConfirm_neverAsksAboutLongURL(t *testing.T) {
 		end := strings.Repeat("x", c.length) + "&to=mallory"
 		_, err := fetch(t, caller(t, p, nil, "stdio:1", "net: POST "+site+"/** {ask: true}"), post(site+"/pay?memo="+end, ""))
 		if sent != c.sent || (err == nil) != c.shown || c.shown != (len(p.rounds) == 1 && strings.Contains(p.rounds[0], "to=mallory?")) {
-			t.Errorf("%d bytes: %d sent, asked %q, %v", c.length, sent, p.rounds, err)
+			t.Errorf("%d bytes: got %d requests, questions %q, %v, want %d requests, shown whole: %t", c.length, sent, p.rounds, err, c.sent, c.shown)
 		}
 	}
 }

@@ -43,14 +43,14 @@ func TestConsent_onceCoversShownRequestOnly(t *testing.T) {
 		"query":            sends(site+"/a?x=1", `{"X-B":["1","two words"],"x-a":"\"q"}`, "five5"),
 	} {
 		if err := f.fetch(other); err == nil {
-			t.Errorf("another %s was sent", name)
+			t.Errorf("another %s: got it sent, want a refusal", name)
 		}
 	}
 	if err := f.fetch(shown); err != nil {
 		t.Error(err)
 	}
 	if err := f.fetch(shown); err == nil {
-		t.Error("it was sent twice")
+		t.Errorf("sent again: got success, want a refusal")
 	}
 }
 
@@ -62,7 +62,7 @@ func TestConsent_neverAsksAboutLongHeader(t *testing.T) {
 	f := newOffice(t, false, hostfuncs.Options{}, nil, "net: POST "+site+"/** {ask: true}")
 	err := f.fetch(sends(site+"/a", fmt.Sprintf(`{"X":%q}`, strings.Repeat("x", 8<<10)), "b"))
 	if all, _ := f.answers.Questions(t.Context()); len(all) != 0 || err == nil || !strings.Contains(err.Error(), "the operator is not asked, since it is too long to be shown") {
-		t.Errorf("%d questions, %v", len(all), err)
+		t.Errorf("got %d questions, %v, want none and a refusal of what is too long", len(all), err)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestConsent_alwaysExcludesQuery(t *testing.T) {
 	f.allow(q.ID, store.Answer{})
 	for _, other := range []string{"/a?data=x", "/a?x", "/a/", "/b", "/a/b"} {
 		if err := f.fetch(get(site + other)); err == nil {
-			t.Errorf("%s was sent", other)
+			t.Errorf("%s: got it sent, want a refusal", other)
 		}
 	}
 	for range 2 {
@@ -129,7 +129,7 @@ func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(fmt.Sprintf(`{"mode":"url","message":"Go","url":%q}`, tt.url)), nil)
 		if tt.class == "" {
 			if err != nil || len(p.rounds) != 1 {
-				t.Errorf("%s, %s: got %v", line, tt.url, err)
+				t.Errorf("%s, %s: got %v, questions %q, want one", line, tt.url, err, p.rounds)
 			}
 			continue
 		}
@@ -139,12 +139,12 @@ func TestElicit_starsNeverMeanPrivatePages(t *testing.T) {
 		act := strings.Replace(strings.Replace(tt.url, "a.localhost.", "a.localhost", 1), "[::ffff:7f00:1]", "[::ffff:127.0.0.1]", 1)
 		wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not send the client's user to `+act+": "+tt.class, tt.hint)
 		if len(p.rounds) != 0 {
-			t.Errorf("%s, %s: the client was asked", line, tt.url)
+			t.Errorf("%s, %s: got questions %q, want none", line, tt.url, p.rounds)
 		}
 		if tt.hint != "" {
 			again := askGate(t, p, nil, nil, tt.hint)
 			if _, err := again.Ask(t.Context(), "elicitation/create", json.RawMessage(fmt.Sprintf(`{"mode":"url","message":"Go","url":%q}`, tt.url)), nil); err != nil {
-				t.Errorf("%s does not allow %s: got %v", tt.hint, tt.url, err)
+				t.Errorf("%s under its hint %s: got %v, want success", tt.url, tt.hint, err)
 			}
 		}
 	}

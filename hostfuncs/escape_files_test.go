@@ -279,7 +279,7 @@ func escapeGuest(t *testing.T) *runtime.Pool {
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "../cmd/sallyport/testdata/effects")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: got %s", err, text)
+		t.Fatalf("build: got %v, want success: %s", err, text)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {

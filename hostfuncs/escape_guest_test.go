@@ -34,7 +34,7 @@ func TestEscape_guestIsBuiltFromItsSource(t *testing.T) {
 	for _, name := range []string{"escape.c", "escape.wasm"} {
 		raw, err := os.ReadFile(filepath.Join(dir, name))
 		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
-			t.Errorf("%s is not what SHA256SUMS says: run make escape-guest (%v)", name, err)
+			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make escape-guest", name, err)
 		}
 	}
 }
@@ -73,6 +73,6 @@ func tryGuestEscapes(t *testing.T, row func(name, outcome, why string)) {
 		row("in C: "+name, outcome, said+line)
 	}
 	if said, line, _ := run("granted"); !strings.HasPrefix(said, "fine") || strings.Contains(line, "denials") {
-		t.Errorf("what is granted to a guest in C: got %s %s", said, line)
+		t.Errorf("a granted effect of a guest in C: got %s %s, want fine without denials", said, line)
 	}
 }

@@ -263,7 +263,7 @@ func TestEscape(t *testing.T) {
 	t.Logf("refused: %v, allowed: %v", b.tried, b.twins)
 	for class, least := range map[string]int{"net": 25, "file": 25, "argument": 10, "secret": 10} {
 		if b.tried[class] < least || b.twins[class] == 0 {
-			t.Errorf("%s: %d cases and %d twins", class, b.tried[class], b.twins[class])
+			t.Errorf("%s: got %d cases and %d twins, want %d cases and a twin", class, b.tried[class], b.twins[class], least)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestExplain_matchesOutcomeOfRequest(t *testing.T) {
 		case x.Allowed == refused || x.Reason != tt.reason:
 			t.Errorf("%s, %s: explained as %+v, want %q; the gate says %v", tt.line, tt.url, x, tt.reason, err)
 		case refused && (!strings.HasSuffix(ask.Message, ": "+x.Reason) || ask.Hint != x.Hint):
-			t.Errorf("%s, %s: explained as %q, %q; the gate says %q, %q", tt.line, tt.url, x.Reason, x.Hint, ask.Message, ask.Hint)
+			t.Errorf("%s, %s: got %q, %q explained, want the gate's %q, %q", tt.line, tt.url, x.Reason, x.Hint, ask.Message, ask.Hint)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestExplain_ceilingMustSpellPathOut(t *testing.T) {
 		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, hook).Under(mustSet(t, ceiling))})
 		x, err := p.Explain(hostfuncs.Call{}, strings.TrimPrefix(hook, "fs: "))
 		if err != nil || x.Reason != want || x.Allowed != (want == "") || x.Hint != "" {
-			t.Errorf("%s: got %+v, %v", ceiling, x, err)
+			t.Errorf("%s: got %+v, %v, want reason %q and no hint", ceiling, x, err, want)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
 		x, err := p.Explain(hostfuncs.Call{}, "read "+path)
 		x.Line = strings.ReplaceAll(x.Line, filepath.ToSlash(home)+"/work/", "{workspace}/") // it is in no file
 		if err != nil || x.Allowed != tt.allowed || x.Leads != tt.leads || x.Line != tt.line || x.Reason != tt.why {
-			t.Errorf("%q, %s: got %+v, %v", tt.lines, path, x, err)
+			t.Errorf("%q, %s: got %+v, %v, want %+v", tt.lines, path, x, err, tt)
 		}
 		g := p.NewGate(hostfuncs.Call{})
 		f, e := g.Files().Open(path, wasi.OpenOptions{Read: true})
@@ -119,7 +119,7 @@ func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
 			f.Close()
 		}
 		if refused := len(g.Denials()) > 0; refused == x.Allowed {
-			t.Errorf("%q, %s: explained %+v; the gate says %v, %+v", tt.lines, path, x, e, g.Denials())
+			t.Errorf("%q, %s: got %+v explained, want the gate's %v, %+v", tt.lines, path, x, e, g.Denials())
 		}
 		g.Close()
 	}

@@ -28,13 +28,13 @@ func TestFamilies_everyEffectHasRow(t *testing.T) {
 		for _, found := range regexp.MustCompile(`family: +"([a-z]+)"`).FindAllStringSubmatch(string(text), -1) {
 			seen[found[1]] = true
 			if _, ok := table[found[1]]; !ok {
-				t.Errorf("%s: family %q is not in the table", name, found[1])
+				t.Errorf("%s: got family %q, want one of the table", name, found[1])
 			}
 		}
 	}
 	for name := range table {
 		if !seen[name] {
-			t.Errorf("family %q of the table has no effect", name)
+			t.Errorf("family %q: got no effect, want one", name)
 		}
 	}
 }

@@ -18,11 +18,11 @@ func TestFS_reachedLimitIsDeniedOnce(t *testing.T) {
 	}
 	for range 2 {
 		if e := writeFile(tr, home+"/work/two", "123456"); e != wasi.ENOSPC {
-			t.Errorf("13 of 10 bytes: got %v", e)
+			t.Errorf("13 of 10 bytes: got %v, want %v", e, wasi.ENOSPC)
 		}
 	}
 	if e := writeFile(tr, home+"/work/three", ""); e != wasi.ENOSPC {
-		t.Errorf("3 of 2 files: got %v", e)
+		t.Errorf("3 of 2 files: got %v, want %v", e, wasi.ENOSPC)
 	}
 	var got []string
 	for _, d := range g.Denials() {

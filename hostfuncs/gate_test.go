@@ -45,7 +45,7 @@ func mustSet(t testing.TB, lines ...string) *grant.Set {
 	for _, line := range lines {
 		g, err := grant.ParseLine(line)
 		if err != nil {
-			t.Fatalf("%s: got %v", line, err)
+			t.Fatalf("%s: got %v, want a grant", line, err)
 		}
 		s = s.With(g)
 	}
@@ -100,7 +100,7 @@ func TestGate_rejectsRequestsAfterCall(t *testing.T) {
 		wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
 	}
 	if len(l.messages)+len(l.progress) != 0 {
-		t.Errorf("the client got %v %v", l.messages, l.progress)
+		t.Errorf("after the call: got messages %v, progress %v, want none", l.messages, l.progress)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestGate_forwardsListChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != `notifications/tools/list_changed {"visible":["a"]}` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want a change of the tools with a visible", got)
 	}
 }
 

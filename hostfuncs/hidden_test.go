@@ -57,11 +57,11 @@ func TestFS_noOracleBelowDeniedPath(t *testing.T) {
 			}
 			told = append(told, all)
 			if _, err := os.Stat(home + "/work/x.key/sub/n"); err == nil {
-				t.Errorf("%q: something was written below", lines)
+				t.Errorf("%q: got a file below the hidden folder, want none", lines)
 			}
 		}
 		if told[0] != told[1] {
-			t.Errorf("%q: it is told that the folder is there:\n%s\n%s", lines, told[0], told[1])
+			t.Errorf("%q: got answers that depend on the folder:\n%s\nwant\n%s", lines, told[1], told[0])
 		}
 	}
 }
@@ -74,11 +74,11 @@ func TestFS_hidesTemporaryFilesOfCommits(t *testing.T) {
 		for _, before := range []bool{false, true} { // the call has pending writes
 			_, tr := filesOf(t, hostfuncs.Options{Home: home}, "fs: write ~/work/**"+mode, "fs: write ~/work/.sallyport-abc-0")
 			if before && writeFile(tr, home+"/work/mine", "x") != 0 {
-				t.Fatal("it cannot write")
+				t.Fatalf("write to a granted file: got a refusal, want success")
 			}
 			for _, name := range []string{".sallyport-abc-0", ".Sallyport-abc-0", ".sallyport-abc-1", ".sallyport-abc-1/in", ".sallyport-abc-1/in/x", "sub/.sallyport-abc-2-was", ".sallyport-new"} {
 				if done := everything(tr, home+"/work/"+name, home+"/work/beside"); len(done) > 0 {
-					t.Errorf("%s: %s: %s", mode, name, done)
+					t.Errorf("%s: %s: got %s, want all refused", mode, name, done)
 				}
 			}
 			for _, dir := range []string{"", "/sub"} {
@@ -93,7 +93,7 @@ func TestFS_hidesTemporaryFilesOfCommits(t *testing.T) {
 					}
 					for _, entry := range list {
 						if strings.HasPrefix(entry.Name, ".sallyport-") {
-							t.Errorf("%s is listed", entry.Name)
+							t.Errorf("list: got %s, want it hidden", entry.Name)
 						}
 					}
 				}
@@ -122,10 +122,10 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 			everything(tr, path, "/workspace/beside")
 		}
 		if e := writeFile(tr, "/workspace/sub/in/in", "x"); e == 0 {
-			t.Error("what may be read was written")
+			t.Errorf("write to a file granted for reading: got success, want a refusal")
 		}
 		if e := tr.Symlink("../../other", "/workspace/folder/l"); e == 0 {
-			t.Error("a link that leads out was made")
+			t.Errorf("a link that leads out: got success, want a refusal")
 		}
 		d, e := tr.Open("/workspace/folder", wasi.OpenOptions{Read: true, Directory: true})
 		if e != 0 {
@@ -146,19 +146,19 @@ func TestFS_hidesTargetsOfLinksFromRemoteCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := g.Land(t.Context()); !errors.As(err, &end) || end.Kind != runtime.KindConflict {
-			t.Fatalf("landed: got %v", err)
+			t.Fatalf("landing: got %v, want a conflict", err)
 		}
 		told := strings.Join(client.denied, "\n") + end.Message
 		for _, word := range []string{"~/other", "~/.ssh", "~/granted"} {
 			if leaks := strings.Contains(told, word); leaks != (principal == "stdio:0") {
-				t.Errorf("%s is told of %s: %v\n%s", principal, word, leaks, told)
+				t.Errorf("%s: got %s told: %v, want %v\n%s", principal, word, leaks, principal == "stdio:0", told)
 			}
 		}
 		if strings.Contains(told, "~/state") && principal != "stdio:0" {
-			t.Errorf("%s is told of the state folder:\n%s", principal, told)
+			t.Errorf("%s: got the state folder told, want it hidden:\n%s", principal, told)
 		}
 		if d := g.Receipt().Denials; !slices.ContainsFunc(d, func(d receipt.Denial) bool { return strings.Contains(d.Reason, "~/other/c.txt") }) {
-			t.Errorf("the record does not name the place: got %+v", d)
+			t.Errorf("got denials %+v, want one that names ~/other/c.txt", d)
 		}
 		g.Close()
 		h.Close()

@@ -62,14 +62,14 @@ func TestKV_isStoredWhenCallSucceeds(t *testing.T) {
 		t.Errorf("got %s, want version -1", got)
 	}
 	if got := ask(t, a, "kv/get", `{"key":"k"}`); got != `{"value":{"n":[1]},"version":-1}` {
-		t.Error("its own write:", got)
+		t.Errorf("its own write: got %s, want the value with version -1", got)
 	}
 	if got := ask(t, a, "kv/set", `{"key":"k","value":2,"ifVersion":-1}`); got != `{"version":-2}` {
 		t.Errorf("got %s, want version -2", got)
 	}
 	for _, other := range []*hostfuncs.Gate{k.call("stdio:1"), k.call("token:x")} {
 		if got := ask(t, other, "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
-			t.Error("before the call has succeeded:", got)
+			t.Errorf("before the call has succeeded: got %s, want a null value", got)
 		}
 	}
 	if err := a.Land(t.Context()); err != nil {
@@ -79,13 +79,13 @@ func TestKV_isStoredWhenCallSucceeds(t *testing.T) {
 		t.Errorf("got %s, want value 2 with a version", got)
 	}
 	if got := ask(t, k.call("token:x"), "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
-		t.Error("another principal's:", got)
+		t.Errorf("another principal: got %s, want a null value", got)
 	}
 	b := k.call("stdio:1")
 	ask(t, b, "kv/delete", `{"key":"k"}`)
 	b.Close() // it failed
 	if got := ask(t, k.call("stdio:1"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `{"value":2`) {
-		t.Error("a call that failed removed it:", got)
+		t.Errorf("after a call that failed: got %s, want the value 2", got)
 	}
 }
 
@@ -128,14 +128,14 @@ func TestKV_isCommittedTogetherWithFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := readAll(t, filepath.Join(dir, "f")); got != "x" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("file: got %q, want x", got)
 	}
 	if e := writeFile(b.Files(), dir+"/f", "y"); e != wasi.ESUCCESS {
 		t.Fatalf("got errno %v, want success", e)
 	}
 	wantEnd(t, b.Land(t.Context()), runtime.KindLimit, "it keeps more than the 10 bytes that it was granted, and nothing was written")
 	if got := readAll(t, filepath.Join(dir, "f")); got != "x" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("file: got %q, want x", got)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestKV_listsOwnChanges(t *testing.T) {
 		answer := json.RawMessage(ask(t, g, "kv/list", params))
 		items, err := jsonraw.Elements(jsonraw.Get(answer, "keys"))
 		if err != nil {
-			t.Fatalf("%s: got %s", params, answer)
+			t.Fatalf("%s: got %s, want keys", params, answer)
 		}
 		var names []string
 		for _, i := range items {
@@ -188,7 +188,7 @@ func TestKV_rejectsInvalidRequests(t *testing.T) {
 	} {
 		method, params, _ := strings.Cut(call, " ")
 		if got := ask(t, g, method, params); !strings.HasPrefix(got, want) {
-			t.Errorf("%.60s: got %s", call, got)
+			t.Errorf("%.60s: got %s, want %s", call, got, want)
 		}
 	}
 	if got := ask(t, k.call("anonymous"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
@@ -212,11 +212,11 @@ func TestKV_expires(t *testing.T) {
 	}
 	now = now.Add(59 * time.Second)
 	if got := ask(t, k.call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `{"value":1,`) {
-		t.Error("before its time:", got)
+		t.Errorf("before it expires: got %s, want the value 1", got)
 	}
 	now = now.Add(2 * time.Second)
 	if got := ask(t, k.call("p"), "kv/get", `{"key":"k"}`); got != `{"value":null,"version":0}` {
-		t.Error("after its time:", got)
+		t.Errorf("after it expired: got %s, want a null value", got)
 	}
 }
 

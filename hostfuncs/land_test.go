@@ -52,11 +52,11 @@ func TestLand_isWholeWhenClientDisconnects(t *testing.T) {
 		}
 		_, missing := os.Stat(filepath.Join(dir, "f"))
 		if key := ask(t, k.call("p"), "kv/get", `{"key":"k"}`) != `{"value":null,"version":0}`; key == (missing != nil) || key != (err == nil) || gone > 0 && !key {
-			t.Errorf("gone after step %d: %v, the key is there: %v, the file: %v", gone, err, key, missing)
+			t.Errorf("gone after step %d: got %v, key kept %v, file missing %v, want both or neither", gone, err, key, missing)
 		}
 	}
 	if steps < 6 {
-		t.Errorf("%d steps", steps)
+		t.Errorf("got %d steps, want 6 or more", steps)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestLand_waitingForLocksLeavesStoreFree(t *testing.T) {
 		waited = <-waits
 	}))
 	if err != nil || wrote != nil {
-		t.Errorf("landed: %v, wrote meanwhile: %v", err, wrote)
+		t.Errorf("got %v landed, %v written meanwhile, want success of both", err, wrote)
 	}
 	wantEnd(t, waited, runtime.KindCancelled, "the call was cancelled before the commit of its writes")
 }

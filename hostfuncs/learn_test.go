@@ -55,10 +55,10 @@ func TestLearn_recordsLinesWithArguments(t *testing.T) {
 		}
 	}
 	if strings.Contains(receipt, "learnt") {
-		t.Errorf("the receipt has it: got %s", receipt)
+		t.Errorf("receipt: got %s, want no learnt lines", receipt)
 	}
 	if line, _ := learning(t, false, nil, addresses...); strings.Contains(line, "learnt") {
-		t.Errorf("it is noted of a plugin that nobody learns about: got %s", line)
+		t.Errorf("a plugin that does not learn: got %s, want no learnt lines", line)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestLearn_isBounded(t *testing.T) {
 	}
 	line, _ := learning(t, true, nil, addresses...)
 	if n := strings.Count(line, `"line":`); n != 64 {
-		t.Errorf("%d lines", n)
+		t.Errorf("got %d lines, want 64", n)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestLog_reachesHostAndClient(t *testing.T) {
 	}
 	for _, p := range params {
 		if res, err := g.Ask(t.Context(), "notifications/message", json.RawMessage(p), nil); err != nil || string(res) != "{}" {
-			t.Errorf("%s: got %s, %v", p, res, err)
+			t.Errorf("%s: got %s, %v, want {}", p, res, err)
 		}
 	}
 	want := `level=DEBUG msg="hello\\nworld \\x1b[31m" plugin=demo call=c1 logger=net\a
@@ -62,7 +62,7 @@ level=ERROR msg=null plugin=demo call=c1
 		`{"level":"emergency","data":null,"logger":"demo"}`,
 	}
 	if !slices.Equal(l.messages, heard) {
-		t.Errorf("the client got %s", l.messages)
+		t.Errorf("got messages %s, want %s", l.messages, heard)
 	}
 }
 
@@ -94,10 +94,10 @@ func TestLog_isBounded(t *testing.T) {
 		}
 	}
 	if n := len(l.messages); n != 17 {
-		t.Errorf("the client got %d messages", n)
+		t.Errorf("got %d messages, want 17", n)
 	}
 	if n := strings.Count(b.String(), "the call logs too much, the rest is dropped"); n != 1 {
-		t.Errorf("warned %d times", n)
+		t.Errorf("got %d warnings, want 1", n)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestProgress_forwardsIncreasingValues(t *testing.T) {
 	g, _, l := logged(t)
 	for _, p := range []string{`{"progress":1,"total":3}`, `{"progress":1}`, `{"progress":0.5}`, `{"progress":2.5,"message":"x"}`, `{"progress":-1}`} {
 		if res, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(p), nil); err != nil || string(res) != "{}" {
-			t.Errorf("%s: got %s, %v", p, res, err)
+			t.Errorf("%s: got %s, %v, want {}", p, res, err)
 		}
 	}
 	if want := []string{`{"progress":1,"total":3}`, `{"progress":2.5,"message":"x"}`}; !slices.Equal(l.progress, want) {
-		t.Errorf("got %s", l.progress)
+		t.Errorf("got progress %s, want %s", l.progress, want)
 	}
 	for _, p := range []string{`{}`, `{"progress":"1"}`, `{"progress":null}`, `{"progress":1e999}`} {
 		_, err := g.Ask(t.Context(), "notifications/progress", json.RawMessage(p), nil)

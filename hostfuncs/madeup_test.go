@@ -166,7 +166,7 @@ func TestFamilies_madeUpEffectIsReplayedFromJournal(t *testing.T) {
 		}
 		var again error
 		if j, again = journal.Decode(j.Append(nil)); again != nil {
-			t.Fatal(again)
+			t.Fatalf("journal: got %v, want it decoded", again)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestReplay_noQuestionsAfterCalleeWrote(t *testing.T) {
 		}
 		_, err := g.Ask(t.Context(), "elicitation/create", json.RawMessage(elicits), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, hostfuncs.ErrSuspended) != (want == "waits") {
-			t.Errorf("%s: got %v", method, err)
+			t.Errorf("%s: got %v, want an error with %s", method, err, want)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestReplay_endsAfterCalleeWroteAndProcessDied(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := ask(t, outer(again), "tools/call", `{"name":"inner-run"}`); !strings.Contains(got, want) {
-			t.Errorf("%s: got %s", method, got)
+			t.Errorf("%s: got %s, want %s in it", method, got, want)
 		}
 	}
 }

@@ -72,10 +72,10 @@ func TestFetch_deniesLocalAddressesUnlessNamed(t *testing.T) {
 		if tt.reason != "" {
 			wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET `+tt.url+": "+tt.reason, tt.hint)
 			if len(g.Denials()) != 1 {
-				t.Errorf("%s: not recorded", tt.url)
+				t.Errorf("%s: got denials %+v, want one", tt.url, g.Denials())
 			}
 		} else if u, _ := url.Parse(tt.url); err != nil || a.text != u.Host {
-			t.Errorf("%s, %s: got %q, %v", tt.grant, tt.url, a.text, err)
+			t.Errorf("%s, %s: got %q, %v, want the host", tt.grant, tt.url, a.text, err)
 		}
 	}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z}}, "net: GET http://**/")
@@ -96,15 +96,15 @@ func TestFetch_connectsToCheckedAddress(t *testing.T) {
 	w := &wire{to: strings.TrimPrefix(s.URL, "http://")}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial}}, "net: GET http://rebind.example/**")
 	if a, err := fetch(t, g, get("http://rebind.example/")); err != nil || a.text != "ok" {
-		t.Fatalf("got %+v, %v", a, err)
+		t.Fatalf("first request: got %+v, %v, want ok", a, err)
 	}
 	_, err := fetch(t, g, get("http://rebind.example/"))
 	if r := g.Receipt(); len(r.Effects) != 1 || r.Effects[0].Count != 1 || len(r.Denials) != 1 {
-		t.Errorf("what never left is in the receipt: got %+v, %+v", r.Effects, r.Denials)
+		t.Errorf("got effects %+v, denials %+v, want one request and one denial", r.Effects, r.Denials)
 	}
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://rebind.example/: rebind.example leads to a loopback address, which no grant names`, "net: GET http://127.0.0.1/?")
 	if !slices.Equal(w.dialed, []string{"93.184.216.34:80"}) || len(z.asked) != 2 {
-		t.Errorf("dialed %v after asking %v", w.dialed, z.asked)
+		t.Errorf("got addresses %v dialed for names %v, want 93.184.216.34:80 for the first of two", w.dialed, z.asked)
 	}
 }
 
@@ -127,19 +127,19 @@ func TestFetch_pooledConnectionsServeOnePluginAndGrant(t *testing.T) {
 	z.names["host.example"] = [][]string{{"127.0.0.1"}}
 	b, err := fetch(t, g, get("http://host.example/named"))
 	if err != nil || b.text != a.text {
-		t.Errorf("the connection was not used again: got %v, %v", b, err)
+		t.Errorf("the same grant: got %+v, %v, want connection %s", b, err, a.text)
 	}
 	if _, err = fetch(t, g, get("http://host.example/other")); err == nil {
-		t.Error("a wildcard uses the connection of a grant that spells the host out")
+		t.Errorf("another grant: got its connection used, want a refusal")
 	}
 	g2 := two.NewGate(hostfuncs.Call{})
 	defer g2.Close()
 	if _, err = fetch(t, g2, get("http://host.example/named")); err == nil {
-		t.Error("another plugin uses the connection")
+		t.Errorf("another plugin: got its connection used, want a refusal")
 	}
 	one.Close()
 	if _, err = fetch(t, g, get("http://host.example/named")); err == nil {
-		t.Error("a closed policy keeps its connections")
+		t.Errorf("a closed policy: got its connection used, want a refusal")
 	}
 }
 

@@ -119,14 +119,14 @@ func TestFetch_changesArriveOnce(t *testing.T) {
 		warm := func() {
 			for _, method := range []string{"GET", "POST", "GET"} {
 				if a, err := fetch(t, g, fmt.Sprintf(`{"method":%q,"url":%q}`, method, at+"/warm")); err != nil || a.text != "ok" {
-					t.Fatalf("%s: got %+v, %v", method, a, err)
+					t.Fatalf("%s: got %+v, %v, want ok", method, a, err)
 				}
 			}
 		}
 		warm()
 		fetch(t, g, get(at+"/before"))
 		if n := b.taken("GET /before"); n < 2 {
-			t.Fatalf("%s: the GET on a kept connection arrived %d times: nothing here would be repeated", name, n)
+			t.Fatalf("%s: got %d GET requests on a kept connection, want 2 or more: nothing here is repeated", name, n)
 		}
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			for _, headers := range []string{`{}`, `{"Idempotency-Key":"k"}`, `{"X-Idempotency-Key":"k"}`, `{"idempotency-key":[]}`} {
@@ -135,7 +135,7 @@ func TestFetch_changesArriveOnce(t *testing.T) {
 						warm()
 						fetch(t, g, fmt.Sprintf(`{"method":%q,"url":%q,"headers":%s,"body":%s}`, method, at+path, headers, body))
 						if n := b.taken(method + " " + path); n != 1 {
-							t.Errorf("%s: %s %s %s %s arrived %d times", name, method, path, headers, body, n)
+							t.Errorf("%s: %s %s %s %s: got %d requests, want 1", name, method, path, headers, body, n)
 						}
 						tried++
 					}
@@ -201,7 +201,7 @@ func TestFetch_changesAreNeverSentOverHTTP2(t *testing.T) {
 	w := &wire{to: strings.TrimPrefix(s.URL, "https://")}
 	g := newGate(t, &hostfuncs.Options{Web: egress.Options{Resolver: z, Dial: w.dial, TLS: config}}, "net: GET,POST https://example.com/**")
 	if _, err := fetch(t, g, get("https://example.com/")); err == nil || !strings.Contains(err.Error(), "goes away each time") {
-		t.Errorf("a server that goes away without an end: got %v", err)
+		t.Errorf("a server that closes each connection: got %v, want an error that says so", err)
 	}
 	for _, body := range []string{"null", `"data"`} {
 		if _, err := fetch(t, g, fmt.Sprintf(`{"method":"POST","url":"https://example.com/","headers":{"Idempotency-Key":"k"},"body":%s}`, body)); err != nil {
@@ -211,7 +211,7 @@ func TestFetch_changesAreNeverSentOverHTTP2(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.acted["GET HTTP/2.0"] < 2 || f.acted["POST HTTP/1.1"] != 2 || f.acted["POST HTTP/2.0"] != 0 {
-		t.Errorf("arrived: got %v", f.acted)
+		t.Errorf("got requests %v, want 2 or more GET by HTTP/2.0, 2 POST by HTTP/1.1 and none by HTTP/2.0", f.acted)
 	}
 }
 
@@ -224,9 +224,9 @@ func TestFetch_returnsRedirectOfChange(t *testing.T) {
 	g := newGate(t, nil, "net: PUT "+s.URL+"/**")
 	raw, err := g.Ask(t.Context(), "http/fetch", json.RawMessage(fmt.Sprintf(`{"method":"PUT","url":%q,"body":"x"}`, s.URL+"/a")), &streams{})
 	if err != nil || !strings.Contains(string(raw), `"status":308,"url":"`+s.URL+`/a"`) || !strings.Contains(string(raw), `"location":"/next"`) {
-		t.Errorf("got %s, %v", raw, err)
+		t.Errorf("a redirect of PUT: got %s, %v, want status 308 with its location", raw, err)
 	}
 	if e := g.Receipt().Effects; len(e) != 1 || e[0].Count != 1 {
-		t.Errorf("the receipt says %+v", e)
+		t.Errorf("got effects %+v, want one request", e)
 	}
 }

@@ -82,20 +82,20 @@ func TestProxy_carriesRequests(t *testing.T) {
 	g := newGate(t, behind(p.start(t), z), "net: GET http://**/**")
 	a, err := fetch(t, g, get("http://public.example/x"))
 	if err != nil || a.text != `public.example /x ""` {
-		t.Errorf("got %q, %v", a.text, err)
+		t.Errorf("got %q, %v, want public.example /x without a header", a.text, err)
 	}
 	if len(p.asked) != 1 || p.asked[0] != "CONNECT 93.184.216.34:80 Basic bWU6cGFzcw==" {
-		t.Errorf("the proxy was asked %q", p.asked)
+		t.Errorf("proxy: got requests %q, want one CONNECT with its password", p.asked)
 	}
 	if e := g.Receipt().Effects; len(e) != 1 || e[0].Target != "GET http://public.example via proxy" {
-		t.Errorf("the receipt says %+v", e)
+		t.Errorf("got effects %+v, want GET http://public.example via proxy", e)
 	}
 	_, err = fetch(t, g, get("http://cloud.example/x"))
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://cloud.example/x: cloud.example leads to a link-local address, which no grant names`, "")
 	_, err = fetch(t, g, get("http://127.0.0.1/x"))
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not GET http://127.0.0.1/x: 127.0.0.1 is a loopback address, which no grant names`, "net: GET http://127.0.0.1/x?")
 	if len(p.asked) != 1 {
-		t.Errorf("the proxy was asked %q", p.asked)
+		t.Errorf("a loopback address: got proxy requests %q, want only the one before", p.asked)
 	}
 }
 
@@ -107,10 +107,10 @@ func TestProxy_tunnelsTLS(t *testing.T) {
 	o.Web.TLS = s.Client().Transport.(*http.Transport).TLSClientConfig
 	g := newGate(t, o, "net: GET https://example.com/")
 	if a, err := fetch(t, g, get("https://example.com/")); err != nil || a.text != "example.com" {
-		t.Errorf("got %q, %v", a.text, err)
+		t.Errorf("got %q, %v, want example.com", a.text, err)
 	}
 	if len(p.asked) != 1 || !strings.HasPrefix(p.asked[0], "CONNECT 93.184.216.34:443 ") {
-		t.Errorf("the proxy was asked %q", p.asked)
+		t.Errorf("proxy: got requests %q, want one CONNECT 93.184.216.34:443", p.asked)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestProxy_isReachedOverTLS(t *testing.T) {
 	o.Web.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
 	g := newGate(t, o, "net: GET http://public.example/")
 	if a, err := fetch(t, g, get("http://public.example/")); err != nil || a.text != "ok" {
-		t.Errorf("got %q, %v", a.text, err)
+		t.Errorf("got %q, %v, want ok", a.text, err)
 	}
 }
 

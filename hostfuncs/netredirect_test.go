@@ -54,13 +54,13 @@ func TestFetch_followsRedirects(t *testing.T) {
 		}
 	}
 	if a, err := fetch(t, g, fmt.Sprintf(`{"method":"HEAD","url":"%s/303"}`, s.URL)); err != nil || a.Status != 200 || a.text != "" {
-		t.Errorf("HEAD: got %+v, %v", a, err)
+		t.Errorf("HEAD: got %+v, %v, want status 200 and no text", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/304")); err != nil || a.Status != 304 {
-		t.Errorf("304: got %+v, %v", a, err)
+		t.Errorf("304: got %+v, %v, want status 304", a, err)
 	}
 	if a, err := fetch(t, g, get(s.URL+"/none")); err != nil || a.Status != 302 || a.text != "here" {
-		t.Errorf("without Location: got %+v, %v", a, err)
+		t.Errorf("without Location: got %+v, %v, want status 302 and here", a, err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestFetch_checksEachRedirect(t *testing.T) {
 		wantAsk(t, err, tt.kind, tt.message, tt.hint)
 	}
 	if touched {
-		t.Error("a redirect led where no grant does")
+		t.Errorf("a redirect beyond the grants: got a request, want none")
 	}
 }
 
@@ -102,6 +102,6 @@ func TestFetch_credentialsStayWithTheirOrigin(t *testing.T) {
 	}
 	h := <-seen
 	if h.Get("Authorization")+h.Get("Cookie")+h.Get("X-Api-Key") != "" || h.Get("Accept") != "d" || h.Get("User-Agent") != "e" {
-		t.Errorf("the other origin saw %v", h)
+		t.Errorf("the other origin got headers %v, want no credentials, Accept d, User-Agent e", h)
 	}
 }

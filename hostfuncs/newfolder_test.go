@@ -68,16 +68,16 @@ func newFolder(t *testing.T, line, path, denied string, who string) {
 		refusals = slices.DeleteFunc(refusals, func(d receipt.Denial) bool { return strings.HasPrefix(d.Effect, "read ") })
 	}
 	if done := err == nil; done != (there == nil) || done != (denied == "") || done != (len(refusals) == 0) {
-		t.Errorf("error %v, on disk %v, refused %+v", err, there, refusals)
+		t.Errorf("got error %v, on disk %v, denials %+v, want success: %t", err, there, refusals, denied == "")
 	}
 	if who != "no wants" && denied != "" && (len(refusals) != 1 || refusals[0].Effect != denied) {
-		t.Errorf("refused: got %+v", refusals)
+		t.Errorf("got denials %+v, want one of %s", refusals, denied)
 	}
 	if there != nil && has(g.Receipt().Effects, "write ~"+strings.TrimSuffix(path, "/")) {
-		t.Errorf("the receipt has what was not done: got %+v", g.Receipt().Effects)
+		t.Errorf("a folder that was not made: got effects %+v, want none of it", g.Receipt().Effects)
 	}
 	if denied == "" && !has(g.Receipt().Effects, "write ~"+strings.TrimSuffix(path, "/")) {
-		t.Errorf("the receipt misses it: got %+v", g.Receipt().Effects)
+		t.Errorf("a folder that was made: got effects %+v, want write ~%s", g.Receipt().Effects, strings.TrimSuffix(path, "/"))
 	}
 }
 

@@ -15,7 +15,7 @@ func limitIn(t *testing.T, err error) (string, int64) {
 		return "", 0
 	}
 	if !errors.As(err, &ask) || ask.Kind != runtime.KindLimit {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got %v, want a limit", err)
 	}
 	return ask.Message, ask.RetryAfterMs
 }
@@ -37,7 +37,7 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 		}
 	}
 	if said, ms := try("a"); said != `plugin "p" serves 2 calls a second of one caller (limits.principal_rate): try again in 500ms` || ms != 500 {
-		t.Errorf("got %s, %d", said, ms)
+		t.Errorf("a third call: got %q, %d ms, want the limit of one caller, 500 ms", said, ms)
 	}
 	for range 2 {
 		if said, _ := try("b"); said != "" {
@@ -45,11 +45,11 @@ func TestQuota_ratesReturnRetryDelay(t *testing.T) {
 		}
 	}
 	if said, ms := try("c"); said != `plugin "p" serves 4 calls a second (limits.rate): try again in 250ms` || ms != 250 {
-		t.Errorf("got %s, %d", said, ms)
+		t.Errorf("a fifth call: got %q, %d ms, want the limit of the plugin, 250 ms", said, ms)
 	}
 	now = now.Add(500 * time.Millisecond)
 	if said, _ := try("a"); said != "" {
-		t.Errorf("after the time that was said: got %s", said)
+		t.Errorf("after the wait: got %q, want success", said)
 	}
 }
 
@@ -63,19 +63,19 @@ func TestQuota_boundsConcurrentCallsPerPrincipal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := q.admit("b"); err != nil {
-		t.Errorf("another caller: got %v", err)
+		t.Errorf("another caller: got %v, want success", err)
 	}
 	_, err = q.admit("a")
 	if said, ms := limitIn(t, err); said != `plugin "p" serves 2 calls of one caller at a time (limits.principal_calls): try again in 1s` || ms != 1000 {
-		t.Errorf("got %s, %d", said, ms)
+		t.Errorf("a third call at a time: got %q, %d ms, want the limit of one caller, 1000 ms", said, ms)
 	}
 	first()
 	first() // release is idempotent
 	if _, err := q.admit("a"); err != nil {
-		t.Errorf("after one is over: got %v", err)
+		t.Errorf("after a call has ended: got %v, want success", err)
 	}
 	if _, err := q.admit("a"); err == nil {
-		t.Error("a release counts twice")
+		t.Errorf("after one release: got a second call admitted, want a limit")
 	}
 }
 
@@ -89,11 +89,11 @@ func TestQuota_dropsIdlePrincipalsBeyondBound(t *testing.T) {
 		}
 	}
 	if len(q.each) > maxPrincipals+1 {
-		t.Errorf("%d are kept", len(q.each))
+		t.Errorf("got %d callers kept, want at most %d", len(q.each), maxPrincipals+1)
 	}
 	now = now.Add(time.Hour)
 	if _, err := q.admit("new"); err != nil || len(q.each) > 2 {
-		t.Errorf("%v, %d are kept", err, len(q.each))
+		t.Errorf("an hour later: got %v, %d callers kept, want success, at most 2", err, len(q.each))
 	}
 }
 

@@ -41,13 +41,13 @@ func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 		readFile(g.Files(), "/secret/place")
 		g.Close()
 		if got := string(who.got.JSON()); strings.Contains(got, "secret/place") != c.path || !strings.Contains(got, `"audit":"`) {
-			t.Errorf("%s, full %v: got %s", c.principal, c.full, got)
+			t.Errorf("%s, full %v: got %s, want the path in it: %t, and an audit mark", c.principal, c.full, got, c.path)
 		}
 		if who.got.Millis <= 0 || who.got.Millis > 60_000 {
-			t.Errorf("it took %v ms", who.got.Millis)
+			t.Errorf("got a duration of %v ms, want one over 0 and at most 60000", who.got.Millis)
 		}
 		if line, err := audit.Proves(dir, who.got.Audit); err == nil && !strings.Contains(string(line), "secret/place") {
-			t.Errorf("the log has %s", line)
+			t.Errorf("log: got %s, want secret/place in it", line)
 		}
 	}
 }

@@ -91,10 +91,10 @@ func TestFS_deniesNewRepositories(t *testing.T) {
 			h := hostfuncs.NewHost(&hostfuncs.Options{Home: home, State: filepath.Join(home, "state")})
 			g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, "fs: write ~/work/**"+mode)}).NewGate(hostfuncs.Call{ID: fmt.Sprint(i)})
 			if e := try.do(g.Files()); (e == 0) != try.may {
-				t.Errorf("%s: %s: %v", mode, try.name, e)
+				t.Errorf("%s: %s: got %v, want success: %t", mode, try.name, e, try.may)
 			}
 			if err := g.Land(t.Context()); err != nil {
-				t.Errorf("%s: %s: %v", mode, try.name, err)
+				t.Errorf("%s: %s: got %v from landing, want success", mode, try.name, err)
 			}
 			g.Close()
 			h.Close()
@@ -106,7 +106,7 @@ func TestFS_deniesNewRepositories(t *testing.T) {
 // there as data, and that exactly the listed others are denied.
 func TestFS_allowsDataOfGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Fatal("git is needed: ", err)
+		t.Fatalf("git: got %v, want it installed", err)
 	}
 	home := world(t)
 	dir := home + "/project"
@@ -115,7 +115,7 @@ func TestFS_allowsDataOfGit(t *testing.T) {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "protocol.file.allow=always"}, args...)...)
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+home, "GIT_EDITOR=true")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v: %s", args, err, out)
+			t.Fatalf("git %q: got %v, want success: %s", args, err, out)
 		}
 	}
 	seen := map[string]bool{}
@@ -150,6 +150,6 @@ func TestFS_allowsDataOfGit(t *testing.T) {
 		t.Errorf("refused %q, want %q", refused, want)
 	}
 	if len(seen) < 20 {
-		t.Errorf("git wrote only %d files", len(seen))
+		t.Errorf("got %d files written by git, want 20 or more", len(seen))
 	}
 }

@@ -56,7 +56,7 @@ func TestRoots_bindFoldersOfClient(t *testing.T) {
 		for path, want := range tt.want {
 			_, errno := g.Files().Stat(work+path, true)
 			if (errno == 0) != want {
-				t.Errorf("%s with %s: %s is %v", tt.principal, tt.roots, path, errno)
+				t.Errorf("%s with %s: %s: got %v, want success: %t", tt.principal, tt.roots, path, errno, want)
 			}
 		}
 		if client.asked != tt.asked {
@@ -80,7 +80,7 @@ func TestWorkspace_isWorkingDirectoryOfGuest(t *testing.T) {
 		g := h.Plugin(hostfuncs.Plugin{Name: "demo", Workspace: work, Grants: mustSet(t, line)}).NewGate(hostfuncs.Call{})
 		for _, path := range []string{"/workspace/a", work + "/a"} {
 			if _, errno := g.Files().Stat(path, true); (errno == 0) != want {
-				t.Errorf("%s: %s is %v", line, path, errno)
+				t.Errorf("%s: %s: got %v, want success: %t", line, path, errno, want)
 			}
 		}
 		g.Close()

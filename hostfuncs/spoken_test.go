@@ -43,11 +43,11 @@ func TestAsk_removesLinksAndImages(t *testing.T) {
 		_, _ = askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", raw, nil)
 		var asked struct{ Message string }
 		if _, params, ok := strings.Cut(strings.Join(p.rounds, ""), " "); !ok || json.Unmarshal([]byte(params), &asked) != nil {
-			t.Fatalf("%q was not asked", text)
+			t.Fatalf("%q: got no question, want one", text)
 		}
 		for _, left := range []string{"](", "://", "<", "![", "www.", "//evil", "script:evil", "mailto:", "data:"} {
 			if strings.Contains(strings.ToLower(asked.Message), left) {
-				t.Errorf("%q is shown as %q", text, asked.Message)
+				t.Errorf("%q: got question %q, want no %q in it", text, asked.Message, left)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestAsk_breaksBareHosts(t *testing.T) {
 			}
 		}
 		if _, params, ok := strings.Cut(strings.Join(p.rounds, ""), " "); !ok || json.Unmarshal([]byte(params), &asked) != nil {
-			t.Fatalf("%q was not asked", text)
+			t.Fatalf("%q: got no question, want one", text)
 		}
 		form := asked.RequestedSchema
 		for _, got := range []string{asked.Message, form.Title, form.Properties["a"].Title, form.Properties["a"].Description} {
@@ -97,7 +97,7 @@ func TestAsk_choiceThatIsLinkGetsTitle(t *testing.T) {
 	p := &person{answers: map[string]string{"elicitation/create": `{"action":"accept","content":{"a":"evil.example","b":["x@evil.example"],"c":"evil.example/x"}}`}}
 	got, err := askGate(t, p, nil, nil, "elicitation").Ask(t.Context(), "elicitation/create", json.RawMessage(`{"message":"m","requestedSchema":{"type":"object","properties":{`+fields+`}}}`), nil)
 	if err != nil || !strings.Contains(string(got), `"b":["x@evil.example"]`) {
-		t.Errorf("got %s, %v", got, err)
+		t.Errorf("got %s, %v, want the values unchanged", got, err)
 	}
 	const want = `"properties":{"a":{"type":"string","title":"Plugin demo: a","oneOf":[{"const":"evil.example","title":"Plugin demo: evil[.]example"},{"const":"b"}]},` +
 		`"b":{"type":"array","items":{"type":"string","anyOf":[{"const":"x@evil.example","title":"Plugin demo: x@evil[.]example"}]},"title":"Plugin demo: b"},` +
@@ -126,16 +126,16 @@ func TestAsk_typedFieldsAskForNoSecret(t *testing.T) {
 	const typed, chosen = `"answer":{"type":"string"}`, `"go_on":{"type":"boolean"},"which":{"type":"string","enum":["a"]}`
 	for _, word := range []string{"password", "pass\u00adword", "ｐａｓｓｗｏｒｄ", "pаssword", "Passwort", "密码", "mot de passe", "пароль", "p a s s w o r d", "PIN"} {
 		if ask("Enter your "+word+" please", typed) == nil || ask("x", `"a":{"type":"integer","description":"your `+word+`"}`) == nil {
-			t.Errorf("a form asks for the %s", word)
+			t.Errorf("a form that asks for the %s: got success, want a refusal", word)
 		}
 		if err := ask("Your "+word+" is old. Go on?", chosen); err != nil {
-			t.Errorf("a choice about the %s: got %v", word, err)
+			t.Errorf("a choice about the %s: got %v, want success", word, err)
 		}
 	}
 	if err := ask("What is your name?", typed); err != nil {
 		t.Error(err)
 	}
 	if err := ask("x", `"a":{"type":"string","description":"`+strings.Repeat("x", 16<<10)+`"}`); err == nil || !strings.Contains(err.Error(), "an elicitation is longer than 16384 bytes") {
-		t.Errorf("a long form: got %v", err)
+		t.Errorf("a long form: got %v, want a refusal of more than 16384 bytes", err)
 	}
 }

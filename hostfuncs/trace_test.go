@@ -70,15 +70,15 @@ func TestTrace_continuesOnEachHop(t *testing.T) {
 		}
 		parent := seen[0].Get("traceparent")
 		if strings.HasPrefix(parent, traceStart) != tt.traced || strings.Contains(parent, "b7ad6b7169203331") || seen[1].Get("traceparent") != parent {
-			t.Errorf("%v %s: got %q, %q", tt.up, tt.params, parent, seen[1].Get("traceparent"))
+			t.Errorf("%v %s: got parents %q, %q, want the same, of the caller's trace: %t", tt.up, tt.params, parent, seen[1].Get("traceparent"), tt.traced)
 		}
 		if seen[0].Get("tracestate") != tt.state || seen[0].Get("baggage") != tt.baggage {
-			t.Errorf("%v: got %q", tt.up, seen[0])
+			t.Errorf("%v: got headers %q, want tracestate %q, baggage %q", tt.up, seen[0], tt.state, tt.baggage)
 		}
 		line := logged()
 		span, _ := jsonraw.String(jsonraw.Get([]byte(line), "span"))
 		if strings.Contains(tt.params, traceStart) != (span != "") || tt.traced && !strings.Contains(parent, span) || strings.Contains(line, "grete") {
-			t.Errorf("%v: got %s", tt.up, line)
+			t.Errorf("%v: got line %s, want a span of the caller's trace and no baggage", tt.up, line)
 		}
 		if tt.params == tracedMeta && !strings.Contains(line, `"traceparent":"`+traceStart+`b7ad6b7169203331-01","tracestate":"a=1"`) {
 			t.Errorf("got %s, want the caller's trace", line)
@@ -89,12 +89,12 @@ func TestTrace_continuesOnEachHop(t *testing.T) {
 // TestTrace_ignoresGuest checks that the guest cannot choose the trace of a request, nor use it to send data to a
 // server.
 func TestTrace_ignoresGuest(t *testing.T) {
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked", r.URL) })
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("got a request to %s, want none", r.URL) })
 	g, logged := tracedGate(t, trace.Off, tracedMeta, "net: GET "+s.URL+"/**")
 	for _, name := range []string{"traceparent", "TraceState", "BAGGAGE"} {
 		_, err := fetch(t, g, `{"url":"`+s.URL+`/","headers":{"`+name+`":"x"}}`)
 		if err == nil || !strings.Contains(err.Error(), "is set by the host: remove it") {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: got %v, want a refusal that says: remove it", name, err)
 		}
 	}
 	logged()

@@ -121,7 +121,7 @@ func TestProgram_getsItsCommandLine(t *testing.T) {
 		err = json.Unmarshal(raw, &got)
 	}
 	if err != nil {
-		t.Fatalf("exit code of %s: got %v, want JSON", text(r), err)
+		t.Fatalf("echo: got %s, %v, want its structured content", text(r), err)
 	}
 	if want := append([]string{"1", "--"}, given...); !slices.Equal(got.Args, want) {
 		t.Errorf("arguments: got %q, want %q", got.Args, want)

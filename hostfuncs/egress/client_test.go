@@ -34,7 +34,7 @@ func TestDo_releasesPlaceOnceIfEndedAsResponseBegins(t *testing.T) {
 		<-done
 		r.Body.Close()
 		if n := c.inFlight.Load(); n != 0 {
-			t.Fatalf("%d places are taken", n)
+			t.Fatalf("got %d requests in flight, want 0", n)
 		}
 	}
 }

@@ -43,13 +43,13 @@ func TestParse_makesRequestCanonical(t *testing.T) {
 	}
 	body, err := r.Body.Bytes(4)
 	if r.Method != "POST" || r.URL.String() != "http://example.com/b" || strings.Join(r.Header["X-A"], " ") != "1 2" || string(body) != "text" || err != nil {
-		t.Errorf("%+v %q %v", r, body, err)
+		t.Errorf("got %+v, body %q, %v, want POST http://example.com/b with two headers and text", r, body, err)
 	}
 	if r.Target() != "POST http://example.com" {
-		t.Errorf("a receipt counts it under %q", r.Target())
+		t.Errorf("got target %q, want POST http://example.com", r.Target())
 	}
 	if _, err := r.Body.Bytes(3); err == nil {
-		t.Error("a body over the limit")
+		t.Errorf("a body over the limit: got success, want an error")
 	}
 	for _, params := range []string{
 		`{}`, `{"url":7}`, `{"url":"ftp://a.example/"}`, `{"url":"http://u:p@a.example/"}`, `{"url":"http://a.example/","method":"CONNECT"}`,
@@ -60,7 +60,7 @@ func TestParse_makesRequestCanonical(t *testing.T) {
 	} {
 		var ask *runtime.AskError
 		if _, err := Parse(json.RawMessage(params), nil); !errors.As(err, &ask) {
-			t.Errorf("%.80s: %v", params, err)
+			t.Errorf("%.80s: got %v, want an AskError", params, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestHostFuncs_surviveAbsurdParameters(t *testing.T) {
 						c.ctx = short
 					}
 					if e := c.call(name, p...); e > wasi.ENOTCAPABLE {
-						t.Fatalf("%s%x: errno %d", name, p, e)
+						t.Fatalf("%s%x: got errno %d, want at most %d", name, p, e, wasi.ENOTCAPABLE)
 					}
 				}
 			}
@@ -92,7 +92,7 @@ func TestHostFuncs_rejectBadPointers(t *testing.T) {
 		c.want(wasi.EFAULT, call.name, call.p...)
 	}
 	if n, e := c.open("w", directory, rightsRead, 0); e != wasi.ESUCCESS || n != fd+1 {
-		t.Errorf("after failed opens: descriptor %d, %v", n, e)
+		t.Errorf("after failed opens: got descriptor %d, %v, want %d", n, e, fd+1)
 	}
 }
 
@@ -120,13 +120,13 @@ func TestHostFuncs_boundCountsAndLengths(t *testing.T) {
 	for ; open < 2000; open++ {
 		if _, e := c.open("w/f", create, rightsRead|rightsWrite, 0); e != wasi.ESUCCESS {
 			if e != wasi.EMFILE {
-				t.Errorf("open %d: %v", open, e)
+				t.Errorf("open %d: got %v, want %v", open, e, wasi.EMFILE)
 			}
 			break
 		}
 	}
 	if open != 508 {
-		t.Errorf("%d files opened", open)
+		t.Errorf("got %d files open, want 508", open)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestHostFuncs_boundTransfers(t *testing.T) {
 	}
 	c.must("fd_write", 1, 0, 1024, out)
 	if got := c.u32(out); got != 16<<20 || int(sum) != 16<<20 {
-		t.Errorf("wrote %d, said %d", sum, got)
+		t.Errorf("got %d bytes written, %d reported, want %d", sum, got, 16<<20)
 	}
 }
 
@@ -174,7 +174,7 @@ func FuzzCalls(f *testing.F) {
 				p[i], script = fuzzValue(script)
 			}
 			if e := c.call(name, p...); e > wasi.ENOTCAPABLE {
-				t.Fatalf("%s%x: errno %d", name, p, e)
+				t.Fatalf("%s%x: got errno %d, want at most %d", name, p, e, wasi.ENOTCAPABLE)
 			}
 		}
 	})

@@ -70,7 +70,7 @@ func (c *caller) call(name string, p ...uint64) wasi.Errno {
 	c.t.Helper()
 	f, ok := c.funcs[name]
 	if !ok || len(p) != len(f.Params) {
-		c.t.Fatalf("no function %s with %d parameters", name, len(p))
+		c.t.Fatalf("%s: got no function with %d parameters, want one", name, len(p))
 	}
 	stack := append(make([]uint64, 0, len(p)+1), p...)
 	if len(stack) == 0 {
@@ -146,7 +146,7 @@ func (c *caller) mustOpen(path string, oflags, rights, fdflags uint64) uint64 {
 	c.t.Helper()
 	fd, e := c.open(path, oflags, rights, fdflags)
 	if e != wasi.ESUCCESS {
-		c.t.Fatalf("open %s: %v", path, e)
+		c.t.Fatalf("open %s: got %v, want success", path, e)
 	}
 	return fd
 }
@@ -188,7 +188,7 @@ func TestHostFuncs_all(t *testing.T) {
 			results = 0
 		}
 		if !ok || got.String() != params || len(f.Results) != results || f.Module != "wasi_snapshot_preview1" {
-			t.Errorf("%s.%s(%s) -> %d results", f.Module, f.Name, &got, len(f.Results))
+			t.Errorf("got %s.%s(%s) with %d results, want wasi_snapshot_preview1 with (%s) and %d results", f.Module, f.Name, &got, len(f.Results), params, results)
 		}
 		delete(want, f.Name)
 	}
@@ -205,7 +205,7 @@ func TestHostFuncs_outsideACall(t *testing.T) {
 		stack := make([]uint64, max(1, len(f.Params)))
 		f.Call(context.Background(), make(memory, 64), stack)
 		if wasi.Errno(stack[0]) != wasi.ENOSYS {
-			t.Errorf("%s without a state: %v", f.Name, wasi.Errno(stack[0]))
+			t.Errorf("%s without a state: got %v, want %v", f.Name, wasi.Errno(stack[0]), wasi.ENOSYS)
 		}
 	}
 }

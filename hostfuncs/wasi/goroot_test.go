@@ -48,7 +48,7 @@ func TestGoroot_passesGoTests(t *testing.T) {
 			passed := strings.Count(out.String(), "\n--- PASS")
 			t.Logf("%d tests passed, %d skipped themselves", passed, strings.Count(out.String(), "\n--- SKIP"))
 			if exitCode(err) != 0 || passed < 3 {
-				t.Errorf("%v\n%s", err, &out)
+				t.Errorf("got %v, %d passed, want exit code 0 and 3 or more passed\n%s", err, passed, &out)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func goBuild(t *testing.T, args ...string) string {
 	cmd := exec.Command(filepath.Join(goroot(t), "bin", "go"), append(args[:1:1], append([]string{"-o", out}, args[1:]...)...)...)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd, err, text)
+		t.Fatalf("%v: got %v, want success\n%s", cmd, err, text)
 	}
 	return out
 }
@@ -98,10 +98,10 @@ func TestGuest_files(t *testing.T) {
 		Stdin: strings.NewReader("from the host"), Stdout: &stdout, Stderr: &stderr,
 	})
 	if exitCode(err) != 7 || stdout.String() != "all well\n" || stderr.String() != "to the log\n" {
-		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
+		t.Errorf("got %v, stdout and stderr\n%s%s\nwant exit code 7, all well, to the log", err, &stdout, &stderr)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 { // the dangling link
-		t.Errorf("left over: %v", left)
+		t.Errorf("got files %v left, want only the dangling link", left)
 	}
 }
 
@@ -118,15 +118,15 @@ func TestGuest_parksItsReader(t *testing.T) {
 	for _, line := range []string{"a", "b"} {
 		_, _ = io.WriteString(in, line+"\n")
 		if !answers.Scan() || answers.Text() != "got "+line {
-			t.Fatalf("answer %q", answers.Text())
+			t.Fatalf("got answer %q, want got %s", answers.Text(), line)
 		}
 		if !answers.Scan() || answers.Text() != "tick" {
-			t.Fatalf("while it waits for input: %q", answers.Text())
+			t.Fatalf("while it waits for input: got %q, want tick", answers.Text())
 		}
 	}
 	_ = in.Close()
 	if !answers.Scan() || answers.Text() != "end 2" {
-		t.Errorf("answer %q", answers.Text())
+		t.Errorf("got answer %q, want end 2", answers.Text())
 	}
 	if err := <-done; exitCode(err) != 0 {
 		t.Error(err)
@@ -141,7 +141,7 @@ func TestGuest_deadlineEndsAWait(t *testing.T) {
 			wasi.Options{Stdin: wasi.NewPipe(0), Nonblock: nonblock})
 		end, ok := errors.AsType[*runtime.EndError](err)
 		if !ok || end.Kind != runtime.KindDeadline {
-			t.Errorf("nonblock %v: %v", nonblock, err)
+			t.Errorf("nonblock %v: got %v, want a deadline", nonblock, err)
 		}
 	}
 }
@@ -176,18 +176,18 @@ func TestGuest_otherToolchains(t *testing.T) {
 				var out bytes.Buffer
 				err := run(t, guest, runtime.Limits{}, wasi.Options{Args: append([]string{"wasi"}, args...), Tree: files, Stdout: &out, Stderr: &out})
 				if exitCode(err) != 0 {
-					t.Errorf("%q: %v\n%s", args, err, &out)
+					t.Errorf("%q: got %v, want exit code 0\n%s", args, err, &out)
 				}
 				return out.String()
 			}
 			if got := play("ls", "."); strings.Count(got, "a-\n") != 1 || strings.Count(got, "ab-\n") != 1 {
-				t.Errorf("ls: %q", got)
+				t.Errorf("ls: got %q, want a- and ab- once each", got)
 			}
 			if got := strings.Count(play("ls", "a-"), "\n"); got != 300 && got != 302 {
-				t.Errorf("ls of a large folder: %d lines", got)
+				t.Errorf("ls of a large folder: got %d lines, want 300 or 302", got)
 			}
 			if got := play("stat"); strings.Count(got, "false") != 4 {
-				t.Errorf("isatty: %q", got)
+				t.Errorf("isatty: got %q, want 4 times false", got)
 			}
 		})
 	}

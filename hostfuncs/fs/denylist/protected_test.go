@@ -40,13 +40,13 @@ func TestGuard_coversPathsByNameAndLink(t *testing.T) {
 		{filepath.Join(other, "client.json.bak-1", "x"), true, false}, {filepath.Join(other, "free"), false, false},
 	} {
 		if got := g.Covers(c.path); got != c.covers {
-			t.Errorf("covers %s: %v", c.path, got)
+			t.Errorf("covers %s: got %v, want %v", c.path, got, c.covers)
 		}
 		if got := g.Leads(c.path); got != c.leads {
-			t.Errorf("leads to one from %s: %v", c.path, got)
+			t.Errorf("leads to one from %s: got %v, want %v", c.path, got, c.leads)
 		}
 	}
 	if none := New(nil).Guard(); none.Covers(own) || none.Leads(dir) {
-		t.Error("nothing is protected, and something is covered")
+		t.Errorf("an empty list: got covers %t, leads %t, want false", none.Covers(own), none.Leads(dir))
 	}
 }

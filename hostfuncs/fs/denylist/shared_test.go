@@ -34,12 +34,12 @@ func TestGuard_coversHardLinks(t *testing.T) {
 	paths := New([]string{filepath.Join(dir, "state"), filepath.Join(dir, "client.json.bak-*"), one})
 	for name, want := range map[string]bool{"key": true, "bak": true, "one": true, "free": false, "also": false, "none": false} {
 		if got := paths.Guard().Covers(filepath.Join(dir, "work", name)); got != want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 	g := paths.Guard()
 	if g.look(2); !g.Covers(free) || g.Covers(filepath.Join(dir, "work", "none")) {
-		t.Error("with too many to tell, a file of several names is not covered, or another is")
+		t.Errorf("with too many names to tell: got free %t, none %t, want true, false", g.Covers(free), g.Covers(filepath.Join(dir, "work", "none")))
 	}
 }
 

@@ -39,21 +39,21 @@ func TestTree_addShowsMountAtOnce(t *testing.T) {
 		return e == wasi.ESUCCESS
 	}
 	if !sees("a/b/f") || sees("a/x") {
-		t.Error("before:", sees("a/b/f"), sees("a/x"))
+		t.Errorf("before: got a/b/f seen %t, a/x seen %t, want true, false", sees("a/b/f"), sees("a/x"))
 	}
 	files.Add(jail.Mount{Host: filepath.Join(dir, "a")})
 	files.Add(jail.Mount{Host: filepath.Join(dir, "a", "b")}) // adds nothing
 	if !sees("a/b/f") || !sees("a/x") {
-		t.Error("after:", sees("a/b/f"), sees("a/x"))
+		t.Errorf("after: got a/b/f seen %t, a/x seen %t, want true, true", sees("a/b/f"), sees("a/x"))
 	}
 	if e := files.Rename(guest+"/a/b", guest+"/a/c"); e != wasi.ESUCCESS || !sees("a/c/f") || sees("a/b/f") {
-		t.Error("moved:", e, sees("a/c/f"), sees("a/b/f"))
+		t.Errorf("renamed: got %v, a/c/f seen %t, a/b/f seen %t, want success, true, false", e, sees("a/c/f"), sees("a/b/f"))
 	}
 	files.Close()
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
 		for _, fd := range open {
 			if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && len(to) >= len(dir) && to[:len(dir)] == dir {
-				t.Error("it stays open:", to)
+				t.Errorf("after the close: got %s open, want none", to)
 			}
 		}
 	}

@@ -46,14 +46,14 @@ func FuzzEscape(f *testing.F) {
 		p := player{files: files, start: "/w", script: script}
 		for steps := 0; len(p.script) > 0 && steps < 100; steps++ {
 			if got := p.step(); strings.Contains(got, secret) {
-				t.Fatal("the guest read the secret")
+				t.Fatalf("got %q, want no secret in it", got)
 			}
 		}
 		for _, d := range []string{"w/s", "out"} {
 			entries, err := os.ReadDir(filepath.Join(dir, d))
 			text, err2 := os.ReadFile(filepath.Join(dir, d, "key"))
 			if err != nil || err2 != nil || len(entries) != 1 || string(text) != secret {
-				t.Fatalf("%s was changed: %v, %v, %v, %q", d, entries, err, err2, text)
+				t.Fatalf("%s: got entries %v, text %q, %v, %v, want only the secret", d, entries, text, err, err2)
 			}
 		}
 	})

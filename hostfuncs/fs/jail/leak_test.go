@@ -37,6 +37,6 @@ func TestTree_leavesNothingOpen(t *testing.T) {
 	}
 	w.Tree.Close()
 	if after := count(); after > before {
-		t.Errorf("%d descriptors before, %d after", before, after)
+		t.Errorf("got %d descriptors, want %d", after, before)
 	}
 }

@@ -13,12 +13,12 @@ func TestAliasOnWindows_findsOtherSpellings(t *testing.T) {
 		`a\b`, "a:stream", "c:", "PROGRA~1", "a*", "a?b", "a|b", `a"b`,
 	} {
 		if !aliasOnWindows(name) {
-			t.Errorf("%q passes", name)
+			t.Errorf("%q: got no alias, want one", name)
 		}
 	}
 	for _, name := range []string{"a", ".git", "..a", "a.b.c", "a b", "COM", "COM10", "COMMON", "null", "a~b", "~", "é", "console.log"} {
 		if aliasOnWindows(name) {
-			t.Errorf("%q does not pass", name)
+			t.Errorf("%q: got an alias, want none", name)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestMount_swappedForALink(t *testing.T) {
 				_ = f.Close()
 			}
 			if st, e := one.Stat(w.guest+"/w/flip/key", true); e == 0 && st.Size != int64(len("mine")) {
-				t.Fatalf("the size of another file: %d", st.Size)
+				t.Fatalf("stat: got size %d, want %d", st.Size, len("mine"))
 			}
 			one.Close()
 		}
@@ -56,11 +56,11 @@ func TestMount_swappedForALink(t *testing.T) {
 	running.Wait()
 	for text := range seen {
 		if text != "mine" {
-			t.Errorf("read %q", text)
+			t.Errorf("got %q, want mine", text)
 		}
 	}
 	if len(seen) == 0 {
-		t.Error("the file was never read")
+		t.Errorf("got no read that succeeded, want at least one")
 	}
 }
 
@@ -77,11 +77,11 @@ func TestMounts_throughLinks(t *testing.T) {
 		w.want(w.write(path, "x"), wasi.ENOENT, "write ", path)
 		w.want(w.Rename(w.guest+"/a/x", w.guest+"/"+path+"/x"), wasi.ENOENT, "rename into ", path)
 		if _, e := w.Stat(w.guest+"/"+path, true); e != wasi.ENOENT {
-			t.Errorf("stat %s: %v", path, e)
+			t.Errorf("stat %s: got %v, want %v", path, e, wasi.ENOENT)
 		}
 	}
 	if _, e := w.Stat("/z", true); e != wasi.ENOENT {
-		t.Errorf("a mount of a file that is denied: %v", e)
+		t.Errorf("a mount of a denied file: got %v, want %v", e, wasi.ENOENT)
 	}
 	w.want(w.Rename(w.guest+"/a/x", w.guest+"/a/tob/x"), 0, "rename through a link to what is granted")
 	w.wantRead("b/x", "a/x", 0)

@@ -29,24 +29,24 @@ func TestSpecialFiles_neverOpen(t *testing.T) {
 		for _, path := range []string{root + "/work/pipe", "/pipe", "/dev/zero", "/dev/null", root + "/work/null"} {
 			for _, o := range []wasi.OpenOptions{{Read: true}, {Write: true}, {Read: true, Write: true, Create: true, Truncate: true}} {
 				if _, e := w.Open(path, o); e != wasi.EACCES {
-					t.Errorf("open %s %+v: %v", path, o, e)
+					t.Errorf("open %s %+v: got %v, want %v", path, o, e, wasi.EACCES)
 				}
 			}
 			if _, e := w.Open(path, wasi.OpenOptions{Directory: true}); e != wasi.ENOTDIR {
-				t.Errorf("open %s as a folder: %v", path, e)
+				t.Errorf("open %s as a folder: got %v, want %v", path, e, wasi.ENOTDIR)
 			}
 			if _, e := w.Stat(path, true); e != 0 {
-				t.Errorf("stat %s: %v", path, e)
+				t.Errorf("stat %s: got %v, want success", path, e)
 			}
 			if _, e := w.Stat(path+"/x", true); e != wasi.ENOTDIR {
-				t.Errorf("stat %s/x: %v", path, e)
+				t.Errorf("stat %s/x: got %v, want %v", path, e, wasi.ENOTDIR)
 			}
 		}
 	}()
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Fatal("an open waits for a fifo")
+		t.Fatalf("open of a fifo: got no answer in a minute, want one at once")
 	}
 	w.want(w.Link(w.guest+"/work/pipe", w.guest+"/work/second", true), wasi.EPERM, "second name for a fifo")
 	w.wantList(w.guest+"/work", "null", "pipe")
@@ -66,10 +66,10 @@ func TestSpecialFiles_socketIsShownNotOpened(t *testing.T) {
 	defer l.Close()
 	w := newWorld(t, nil, []string{"write " + dir}, jail.Mount{Host: dir, Guest: "/s"})
 	if _, e := w.Open("/s/s", wasi.OpenOptions{Read: true}); e != wasi.EACCES {
-		t.Error(e)
+		t.Errorf("open of a socket: got %v, want %v", e, wasi.EACCES)
 	}
 	if st, e := w.Stat("/s/s", true); e != 0 || st.Type != wasi.TypeSocket {
-		t.Errorf("%+v, %v", st, e)
+		t.Errorf("stat of a socket: got %+v, %v, want type %v", st, e, wasi.TypeSocket)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestSpecialFiles_swappedFifoDoesNotBlock(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Error("an open waits for a fifo")
+		t.Errorf("open of a fifo: got no answer in a minute, want one at once")
 	}
 	close(stop)
 	wg.Wait()

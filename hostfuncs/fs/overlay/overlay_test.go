@@ -116,7 +116,7 @@ func view(t *testing.T, tr wasi.Tree, dir string) (list []string) {
 	visit = func(at, name string) {
 		f, e := tr.Open(at, wasi.OpenOptions{Read: true, Directory: true})
 		if e != 0 {
-			t.Fatalf("open %s: %v", at, e)
+			t.Fatalf("open %s: got %v, want success", at, e)
 		}
 		defer f.Close()
 		for {
@@ -136,11 +136,11 @@ func view(t *testing.T, tr wasi.Tree, dir string) (list []string) {
 				default:
 					text, e := read(tr, path)
 					if e != 0 {
-						t.Fatalf("read %s: %v", path, e)
+						t.Fatalf("read %s: got %v, want success", path, e)
 					}
 					st, e := tr.Stat(path, false)
 					if e != 0 || st.Size != int64(len(text)) || st.Type != wasi.TypeRegular {
-						t.Fatalf("stat %s: %+v %v", path, st, e)
+						t.Fatalf("stat %s: got %+v, %v, want a file of %d bytes", path, st, e, len(text))
 					}
 					list = append(list, rel+"="+text)
 				}
@@ -179,10 +179,10 @@ func TestOverlay_nothingBeforeItLands(t *testing.T) {
 	w.want(w.Symlink("../a", "/w/e/s"), 0, "symlink")
 	w.want(w.Rename("/w/d", "/w/e/d"), 0, "rename a folder")
 	if text, e := read(w, "/w/l"); text != "new" || e != 0 {
-		t.Errorf("through the operator's link: %q, %v", text, e)
+		t.Errorf("through the operator's link: got %q, %v, want new", text, e)
 	}
 	if text, e := read(w, "/w/e/s"); text != "new" || e != 0 {
-		t.Errorf("through its own link: %q, %v", text, e)
+		t.Errorf("through its own link: got %q, %v, want new", text, e)
 	}
 	want := []string{"a=new", "e/", "e/d/", "e/d/y=Y", "e/s->../a", "e/x=X", "l->a", "n=N"}
 	if got := view(t, w, "/w"); !slices.Equal(got, want) {
@@ -202,7 +202,7 @@ func TestOverlay_closeDropsChanges(t *testing.T) {
 	w.Close()
 	w.wantHost("a=A", "d/", "d/x=X")
 	if left, _ := filepath.Glob(filepath.Join(w.state, "scratch", "*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("got files %v in scratch, want none", left)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestOverlay_keepsUnwrittenParts(t *testing.T) {
 	w.want(e, 0, "append")
 	buf := make([]byte, 20)
 	if n, _ := other.ReadAt(buf, 0); string(buf[:n]) != "012xx56789end" {
-		t.Errorf("the other descriptor reads %q", buf[:n])
+		t.Errorf("the other descriptor: got %q, want 012xx56789end", buf[:n])
 	}
 	w.want(f.Truncate(5), 0, "cut")
 	w.want(f.Truncate(7), 0, "extend")
@@ -273,7 +273,7 @@ func TestOverlay_conflict(t *testing.T) {
 			}
 			err := w.land()
 			if c.lands != (err == nil) || err != nil && !errors.Is(err, commit.ErrConflict) {
-				t.Errorf("landing: %v", err)
+				t.Errorf("landing: got %v, want success: %t", err, c.lands)
 			}
 			if c.leaves != nil {
 				w.wantHost(c.leaves...)
@@ -326,7 +326,7 @@ func TestOverlay_hidesUngrantedFiles(t *testing.T) {
 	w.want(w.Symlink("/etc/passwd", "/w/s"), wasi.EPERM, "a link outside")
 	w.want(write(w, "/w/"+commit.Prefix+"x", "x", create), wasi.EACCES, "a name of a temporary")
 	if len(w.rules.denied) < 8 {
-		t.Errorf("recorded: %v", w.rules.denied)
+		t.Errorf("got denials %v, want 8 or more", w.rules.denied)
 	}
 }
 
@@ -353,7 +353,7 @@ func TestOverlay_keepsModeAndLinks(t *testing.T) {
 	w.wantHost("a=through", "l->a")
 	info, err := os.Stat(w.dir + "/a")
 	if err != nil || info.Mode().Perm() != 0o751 || info.ModTime().UnixNano() != old {
-		t.Errorf("%v %v %v", info.Mode(), info.ModTime(), err)
+		t.Errorf("got mode %v, modified %v, %v, want mode 751, modified at %d", info.Mode(), info.ModTime(), err, old)
 	}
 }
 
@@ -382,10 +382,10 @@ func TestOverlay_isLikeTheFileSystem(t *testing.T) {
 			}
 		}
 		if got := fstest.List(t, w.dir); !slices.Equal(got, before) {
-			t.Fatalf("seed %d: the host has %q before landing", seed, got)
+			t.Fatalf("seed %d: before landing: got %q on the host, want %q", seed, got, before)
 		}
 		if err := w.land(); err != nil {
-			t.Fatalf("seed %d: %s\nlanding: %v", seed, strings.Join(log, "\n"), err)
+			t.Fatalf("seed %d: %s\nlanding: got %v, want success", seed, strings.Join(log, "\n"), err)
 		}
 		if got, want := fstest.List(t, w.dir), fstest.List(t, direct.dir); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %s\nlanded %q\nwant   %q", seed, strings.Join(log, "\n"), got, want)

@@ -35,14 +35,14 @@ func TestOverlay_times(t *testing.T) {
 	made := mtime("/w/new")
 	for _, name := range []string{"/w/new", "/w/s"} {
 		if got := mtime(name); got < begin || got > time.Now().UnixNano() {
-			t.Errorf("%s was made at %d", name, got)
+			t.Errorf("%s: got modified at %d, want it between %d and now", name, got, begin)
 		}
 	}
 	for made == time.Now().UnixNano() { // a clock of coarse grain
 	}
 	w.want(w.Mkdir("/w/new/below"), 0, "mkdir below")
 	if after := mtime("/w/new"); after <= made {
-		t.Errorf("a new entry leaves the folder's time at %d", after)
+		t.Errorf("a new entry: got the folder modified at %d, want later than %d", after, made)
 	}
 	w.want(w.Rename("/w/old", "/w/moved"), 0, "rename")
 	for name, want := range map[string]int64{"/w/moved": long.UnixNano(), "/w/moved/d": long.UnixNano(), "/w/moved/l": link.ModTime().UnixNano()} {

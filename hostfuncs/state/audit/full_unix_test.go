@@ -56,14 +56,14 @@ func TestLog_fullDisk(t *testing.T) {
 	out, err := c.CombinedOutput()
 	var lost, told int
 	if _, scan := fmt.Sscanf(string(out), "lost %d, told %d", &lost, &told); err != nil || scan != nil {
-		t.Fatalf("%v %s", err, out)
+		t.Fatalf("got %v, %s, want lost and told", err, out)
 	}
 	if lost < 50 || lost > 150 || told != 1 {
-		t.Errorf("%s: the memory holds some 104 lines of 200, and one failure is told once", out)
+		t.Errorf("got %s, want about 96 lines of 200 lost and one failure told", out)
 	}
 	r := verify(t, dir)
 	if len(r.Problems) != 0 || len(r.Open) != 0 || r.Lines != uint64(200-lost+4) { // the additional lines: begin, lost, after, end
-		t.Errorf("%+v, lost %d", r, lost)
+		t.Errorf("got %+v with %d lost, want no problems and %d lines", r, lost, 200-lost+4)
 	}
 	raw, err := os.ReadFile(logs(t, dir)[0])
 	if want := fmt.Sprintf(`"event":"lost","lines":%d`, lost); err != nil || !bytes.Contains(raw, []byte(want)) {

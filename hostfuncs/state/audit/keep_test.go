@@ -157,7 +157,7 @@ func TestPrune_hidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := verify(t, dir); len(r.Problems) > 0 {
-				t.Fatalf("%+v", r)
+				t.Fatalf("got %+v, want no problems", r)
 			}
 			if err := c.change(dir, logs(t, dir)); err != nil {
 				t.Fatal(err)
@@ -223,7 +223,7 @@ func TestPrune_manyAtOnce(t *testing.T) {
 	}
 	work.Wait()
 	if r := verify(t, dir); len(r.Problems) != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want no problems", r)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestLog_seesTheLatest(t *testing.T) {
 	files := logs(t, dir)
 	for _, file := range files {
 		if info, err := os.Stat(file); err != nil || info.Size() > 2048 {
-			t.Errorf("%s: %d bytes, %v", file, info.Size(), err)
+			t.Errorf("%s: got %d bytes, %v, want at most 2048", file, info.Size(), err)
 		}
 	}
 	for _, file := range files[20:25] {
@@ -253,7 +253,7 @@ func TestLog_seesTheLatest(t *testing.T) {
 		}
 	}
 	if r := verify(t, dir); len(r.Problems) != 5 {
-		t.Errorf("five chains were taken out: %v", r.Problems)
+		t.Errorf("five chains removed: got problems %v, want 5", r.Problems)
 	}
 }
 

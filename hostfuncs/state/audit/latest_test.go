@@ -25,13 +25,13 @@ func TestLatest_returnsEachCallOnce(t *testing.T) {
 			call, _ := jsonraw.String(jsonraw.Get(l.Text, "call"))
 			all = append(all, call)
 			if l.Chain == "" || l.N == 0 {
-				t.Errorf("%+v", l)
+				t.Errorf("got line %+v, want one with chain and number", l)
 			}
 		}
 		return strings.Join(all, " ")
 	}
 	if got := calls(); got != "" {
-		t.Errorf("no folder: %s", got)
+		t.Errorf("no folder: got calls %s, want none", got)
 	}
 	at := time.Now()
 	clock := Options{Now: func() time.Time { at = at.Add(time.Second); return at }} // distinct times for all lines
@@ -59,7 +59,7 @@ func TestLatest_returnsEachCallOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := calls(); got != "c3 c2 c1" {
-		t.Error(got)
+		t.Errorf("got calls %q, want c3 c2 c1", got)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestLatest_longFile(t *testing.T) {
 		write(c.text)
 		lines, err := latest.Lines()
 		if err != nil || len(lines) != 2 {
-			t.Fatal(lines, err)
+			t.Fatalf("got lines %v, %v, want 2", lines, err)
 		}
 		if call, _ := jsonraw.String(jsonraw.Get(lines[0].Text, "call")); call != c.want || lines[0].Chain != "20260101T000000-1-aaaaaa" {
 			t.Errorf("%s in %s, want %s", call, lines[0].Chain, c.want)

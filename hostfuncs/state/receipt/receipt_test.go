@@ -30,7 +30,7 @@ func TestReceipt_countsHideTargets(t *testing.T) {
 		}
 	}
 	if got := r.Done(); !reflect.DeepEqual(got, []string{"POST https://b"}) {
-		t.Errorf("done: %q", got)
+		t.Errorf("done: got %q, want POST https://b", got)
 	}
 	line := string(r.Line(Caller{Principal: "me", Method: "tools/call", Tool: "t", Trace: func(b []byte) []byte { return append(b, `,"span":"7"`...) }}))
 	for _, want := range []string{`,"principal":"me","method":"tools/call","tool":"t","span":"7","learnt":[{"line":"net: GET https://a","used":1}],"effects":[`} {
@@ -50,13 +50,13 @@ func TestRecord_isBounded(t *testing.T) {
 	}
 	effects := r.Effects()
 	if n := len(effects); n != maxEffects+1 {
-		t.Errorf("%d effects", n)
+		t.Errorf("got %d effects, want %d", n, maxEffects+1)
 	}
 	if want := (Effect{Family: "net", Count: 2 * maxEffects, Sent: 4 * maxEffects, Received: 6 * maxEffects}); effects[0] != want {
 		t.Errorf("the others: %+v, want %+v", effects[0], want)
 	}
 	if len(r.Denials()) != maxDenials || len(r.Learnt()) != maxLearnt {
-		t.Errorf("%d denials, %d lines", len(r.Denials()), len(r.Learnt()))
+		t.Errorf("got %d denials, %d lines, want %d, %d", len(r.Denials()), len(r.Learnt()), maxDenials, maxLearnt)
 	}
 }
 
@@ -69,16 +69,16 @@ func TestRecord_counts(t *testing.T) {
 	r.Uncount("net", "b")
 	r.Uncount("net", "never")
 	if got := r.Effects(); !reflect.DeepEqual(got, []Effect{{Family: "net", Target: "a", Sent: 5}}) {
-		t.Errorf("%+v", got)
+		t.Errorf("got effects %+v, want net a with 5 bytes sent", got)
 	}
 	d := Denial{Family: "fs", Effect: "read x", Reason: "no"}
 	if !r.Deny(d) || r.Deny(d) || r.Denials()[0].Count != 2 {
-		t.Errorf("%+v", r.Denials())
+		t.Errorf("got denials %+v, want one counted twice", r.Denials())
 	}
 	for _, n := range []Need{Used, Refused, Tried, Used} {
 		r.Learn("line", n)
 	}
 	if got := r.Learnt(); !reflect.DeepEqual(got, []Learnt{{Line: "line", Used: 2, Refused: 1, Tried: 1}}) {
-		t.Errorf("%+v", got)
+		t.Errorf("got lines %+v, want one used twice, refused once, tried once", got)
 	}
 }

@@ -29,14 +29,14 @@ func TestLabelled_sortsByLabel(t *testing.T) {
 	s, c, _ := open(t)
 	ctx, list := t.Context(), ids(t)
 	if got := list(s.Labelled(ctx, store.Task, "")); got != "" {
-		t.Error(got)
+		t.Errorf("labelled in an empty store: got %q, want none", got)
 	}
 	a := add(t, s, store.Record{ID: "a", Label: "x"})
 	add(t, s, store.Record{ID: "b"})
 	add(t, s, store.Record{ID: "c", Label: "y"})
 	add(t, s, store.Record{ID: "d", Label: "x", Expires: c.Now().Add(time.Second)})
 	if got := list(s.Labelled(ctx, store.Task, "x")) + list(s.Labelled(ctx, store.Task, "")) + list(s.Labelled(ctx, store.Result, "")); got != "a d a d c " {
-		t.Error(got)
+		t.Errorf("labelled: got %q, want a d, then a d c, then none", got)
 	}
 	a.Label = ""
 	if _, err := s.Replace(ctx, store.Task, a); err != nil {
@@ -44,7 +44,7 @@ func TestLabelled_sortsByLabel(t *testing.T) {
 	}
 	c.Pass(time.Second)
 	if got := list(s.Labelled(ctx, store.Task, "")); got != "c " {
-		t.Error(got)
+		t.Errorf("labelled after d expired: got %q, want c", got)
 	}
 }
 
@@ -55,13 +55,13 @@ func TestBelow_findsAndRemovesPrefix(t *testing.T) {
 		add(t, s, store.Record{ID: id})
 	}
 	if got := list(s.Below(ctx, store.Task, "a")); got != "a/1 a/2 " {
-		t.Error(got)
+		t.Errorf("below a: got %q, want a/1 a/2", got)
 	}
 	if err := s.RemoveBelow(ctx, store.Task, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := list(s.List(ctx, store.Task, "", "", 0)); got != "a a0 ab/1 b/1 " {
-		t.Error(got)
+		t.Errorf("after the removal: got %q, want a a0 ab/1 b/1", got)
 	}
 }
 
@@ -81,17 +81,17 @@ func hold(dir string) int {
 func TestGone_afterHolderEnds(t *testing.T) {
 	s, _, dir := open(t)
 	if !s.Gone("nobody") {
-		t.Error("a name that nobody took is held")
+		t.Errorf("a name that was never held: got gone false, want true")
 	}
 	if err := s.Hold("mine"); err != nil {
 		t.Fatal(err)
 	}
 	second := store.New(store.Options{Dir: dir})
 	if s.Gone("mine") || second.Gone("mine") {
-		t.Error("a name that is held has gone")
+		t.Errorf("a held name: got gone %t, %t, want false", s.Gone("mine"), second.Gone("mine"))
 	}
 	if err := second.Hold("mine"); !errors.Is(err, store.ErrExists) {
-		t.Error("taken twice:", err)
+		t.Errorf("held twice: got %v, want %v", err, store.ErrExists)
 	}
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestGone_afterHolderEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Gone("other") {
-		t.Error("a process that runs has gone")
+		t.Errorf("a process that runs: got gone true, want false")
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestGone_afterHolderEnds(t *testing.T) {
 	_ = c.Wait()  // fails: the process was killed
 	for range 2 { // the first call removes its file
 		if !s.Gone("other") {
-			t.Error("a process that was killed is there")
+			t.Errorf("a process that was killed: got gone false, want true")
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestVersion_changesWithEachWrite(t *testing.T) {
 		t.Helper()
 		now, err := s.Version(t.Context())
 		if err != nil || now != last != want {
-			t.Errorf("version %d after %d, %v", now, last, err)
+			t.Errorf("got version %d after %d, %v, want a new one: %t", now, last, err, want)
 		}
 		last = now
 	}

@@ -38,7 +38,7 @@ func TestTotals_equalSumsOfRecords(t *testing.T) {
 	err = db.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT kind, principal, count(*) AS n, sum(length(data)) AS b FROM records GROUP BY kind, principal) AS r
 		FULL JOIN totals AS t ON r.kind = t.kind AND r.principal = t.principal WHERE n IS NOT t.count OR b IS NOT t.bytes`).Scan(&wrong)
 	if err != nil || wrong != 0 {
-		t.Errorf("%d totals are wrong, %v", wrong, err)
+		t.Errorf("got %d wrong totals, %v, want none", wrong, err)
 	}
 }
 
@@ -78,6 +78,6 @@ func TestTotals_ofKeys(t *testing.T) {
 			FULL JOIN kv_totals AS t ON k.plugin = t.plugin AND k.principal = t.principal WHERE n IS NOT t.count OR b IS NOT t.bytes`).Scan(&wrong),
 		db.QueryRow("SELECT count(*) FROM kv_totals WHERE bytes > ?", quota).Scan(&over))
 	if err != nil || wrong != 0 || over != 0 || full == 0 {
-		t.Errorf("%d totals are wrong, %d beyond the quota, %d times full, %v", wrong, over, full, err)
+		t.Errorf("got %d wrong totals, %d over the quota, %d full, %v, want 0, 0, 1 or more", wrong, over, full, err)
 	}
 }

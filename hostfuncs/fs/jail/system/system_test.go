@@ -57,17 +57,17 @@ func TestRenameAndLink_betweenOpenFolders(t *testing.T) {
 	}
 	first, _ := a.Stat("x")
 	if second, err := b.Stat("y"); err != nil || !os.SameFile(first, second) {
-		t.Errorf("%v", err)
+		t.Errorf("the new name: got %v, %v, want the same file", second, err)
 	}
 	z := Name{b, "z", top, filepath.Join("b", "z")}
 	if err := Rename(x, z); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Stat("x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the old name: %v", err)
+		t.Errorf("the old name: got %v, want %v", err, fs.ErrNotExist)
 	}
 	if text, err := b.ReadFile("z"); err != nil || string(text) != "text" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("got %q, %v, want text", text, err)
 	}
 }
 
