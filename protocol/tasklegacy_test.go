@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
@@ -48,5 +49,34 @@ func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 	}
 	if n := c.legacy.desk.Waiting(); n != 62 {
 		t.Errorf("got %d waiting questions, want 62", n)
+	}
+}
+
+// The watch of a task that has already ended is not kept for the rest of the session.
+func TestWatchTask_endsWithItsTask(t *testing.T) {
+	h := newTaskHost(t, sealed.Random(), nil, time.Now)
+	t.Cleanup(func() { h.server.Close(context.Background()) })
+	begin := func(directive string) string {
+		id, ok := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, directive), "result", "taskId"))
+		if !ok {
+			t.Fatal("got no task")
+		}
+		return id
+	}
+	c := h.server.Connect(ConnOptions{Principal: "stdio:1", Notify: func([]byte) {}})
+	defer c.Close()
+	over := begin(``)
+	h.until("stdio:1", over, "completed")
+	running := begin(`,"wait":3600000`)
+	for _, id := range []string{over, running} {
+		c.watchTask(t.Context(), id)
+	}
+	if _, kept := c.watches.stops[running]; len(c.watches.stops) != 1 || !kept {
+		t.Errorf("got %d watches, want only that of the running task", len(c.watches.stops))
+	}
+	h.ask("stdio:1", "tasks/cancel", `"taskId":"`+running+`"`, "")
+	h.until("stdio:1", running, "cancelled")
+	if n := len(c.watches.stops); n != 0 {
+		t.Errorf("got %d watches, want none", n)
 	}
 }

@@ -90,6 +90,10 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 		stop()
 		m.Clients.Hear(id, nil)
 	})
+	if asking.Err() != nil { // over already: its removal may have preceded
+		stop()
+		c.watches.remove(id)
+	}
 }
 
 // askUnbidden sends the questions of a task outside tasks/result and does not wait for the answers.
