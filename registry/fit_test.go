@@ -124,7 +124,7 @@ func TestReport_logsIntendedStatesAsInformation(t *testing.T) {
 		}
 	}
 	if w := status(r, "p").Warnings; len(w) != 1 || status(r, "elsewhere").State != StateFailed {
-		t.Errorf("%+v", r.Plugins())
+		t.Errorf("got %+v, want one warning of p and elsewhere in state %v", r.Plugins(), StateFailed)
 	}
 }
 
@@ -146,10 +146,10 @@ func TestLimits_belowTheInitialMemoryAreRefused(t *testing.T) {
 			t.Errorf("got %v, %+v, want the tool p-say", err, status(r, "p"))
 		}
 		if err := r.Configure(small); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a new configuration: %v", err)
+			t.Errorf("a new configuration: got %v, want %q in it", err, want)
 		}
 		if err := r.Reconfigure(nil, runtime.Limits{Memory: 32 << 10}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("new defaults: %v", err)
+			t.Errorf("new defaults: got %v, want %q in it", err, want)
 		}
 		wantSays(t, r, "p-say", "hello")
 		closeNow(t, r)
@@ -168,24 +168,24 @@ func TestGrants_unfitAreRefused(t *testing.T) {
 		}
 	}
 	if found.State != StateFailed || !strings.Contains(found.Error, `its grants do not fit: no tool of the plugin has the arguments of this line`) {
-		t.Errorf("status is %+v", found)
+		t.Errorf("got status %+v, want state %v as its grants do not fit", found, StateFailed)
 	}
 	good := map[string]Config{"forge": {Grants: grantsOf(t, "net: GET http://forge.example/{args.owner}")}}
 	if err := r.Configure(good); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := r.Snapshot().Tool("forge-get"); !ok {
-		t.Error("a configuration that fits loads nothing")
+		t.Errorf("a configuration that fits: got %+v, want forge-get", r.Plugins())
 	}
 	bad, err := grant.Parse([]grant.Node{{Line: 7, Value: "net: GET http://forge.example/{args.nobody}"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Configure(map[string]Config{"forge": {Grants: bad}}); err == nil || !strings.Contains(err.Error(), "line 7:") {
-		t.Errorf("a configuration that does not fit: %v", err)
+		t.Errorf("a configuration that does not fit: got %v, want an error of line 7", err)
 	}
 	if _, ok := r.Snapshot().Tool("forge-get"); !ok {
-		t.Error("a configuration that does not fit took the place of one that does")
+		t.Errorf("after a configuration that does not fit: got %+v, want forge-get", r.Plugins())
 	}
 }
 
@@ -198,7 +198,7 @@ func TestGrants_unfitAreReportedOfALaterFile(t *testing.T) {
 	r := open(t, o)
 	for _, p := range r.Plugins() {
 		if p.Name == "p" && (p.State != StateFailed || !strings.Contains(p.Error, "no tool of the plugin")) {
-			t.Errorf("status is %+v", p)
+			t.Errorf("got status %+v, want state %v as no tool has the arguments", p, StateFailed)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "p.wasm")); err != nil {

@@ -21,14 +21,14 @@ func TestKept_evictsFromTheLargestOwner(t *testing.T) {
 	add("bob", 1, 30)
 	for i, want := range []string{"eve0", "eve1"} {
 		if s := k.spare(); s.key.session != want {
-			t.Fatalf("%d: %+v", i, s.key)
+			t.Fatalf("%d: got %+v, want session %s", i, s.key, want)
 		} else {
 			k.lose(s, "of the test")
 		}
 	}
 	add("bob", 1, 1) // replaces the one it had
 	if s := k.spare(); s.owner.caller != "bob" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want one of bob", s)
 	}
 	if in, why := k.take(keptKey{session: "eve0"}); in != nil || why != "of the test" {
 		t.Errorf("got %v, %q; want nil, \"of the test\"", in, why)
@@ -47,10 +47,10 @@ func TestKept_boundsTheRecordOfEvictions(t *testing.T) {
 		k.lose(h, "of the test")
 	}
 	if len(k.lost) != maxLost || k.order.Len() != maxLost || k.bytes != 0 || len(k.of) != 0 {
-		t.Errorf("%d, %d, %d bytes, %d owners", len(k.lost), k.order.Len(), k.bytes, len(k.of))
+		t.Errorf("got %d lost, %d in order, %d bytes, %d owners; want %d, %d, 0, 0", len(k.lost), k.order.Len(), k.bytes, len(k.of), maxLost, maxLost)
 	}
 	if _, why := k.take(keptKey{session: "2"}); why != "" {
-		t.Error("the oldest is not forgotten")
+		t.Errorf("oldest: got reason %q, want none", why)
 	}
 	k.timer.Stop()
 }

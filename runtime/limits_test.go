@@ -15,9 +15,9 @@ func TestLimits_withDefaultsFillsZeroFields(t *testing.T) {
 	}
 	got := runtime.Limits{Memory: 1 << 40, Concurrency: 2, Queue: -1}.WithDefaults()
 	if got.Memory != 65535<<16 || got.Concurrency != 2 || got.Queue != -1 || got.WithDefaults() != got {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want 65535 pages, concurrency 2, queue -1", got)
 	}
 	if got := (runtime.Limits{Concurrency: -3}).WithDefaults(); got.Concurrency != 1 || got.Queue != 1024 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want concurrency 1, queue 1024", got)
 	}
 }

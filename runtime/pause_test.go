@@ -76,7 +76,7 @@ func TestPause_suspendsTheDeadlineAndReturnsTheTurn(t *testing.T) {
 		}
 		for _, done := range []<-chan result{first, second} {
 			if r := <-done; r.err != nil || r.text != "1" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want 1, no error", r)
 			}
 		}
 	})
@@ -90,7 +90,7 @@ func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			_, resume := runtime.Pause(ctx)
 			if until, ok := ctx.Deadline(); ok {
-				t.Errorf("there is a deadline during the pause: %v", until)
+				t.Errorf("got deadline %v during the pause, want none", until)
 			}
 			time.Sleep(time.Minute)
 			resume()
@@ -107,7 +107,7 @@ func TestPause_leavesTheRemainingTimeUnchanged(t *testing.T) {
 		p := runtime.NewPool(compile(t, e, guest(callHost)), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: time.Second}})
 		wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
 		if before != 700*time.Millisecond || after != 0 {
-			t.Errorf("%v before, %v after", before, after)
+			t.Errorf("got %v before, %v after; want 700ms, 0", before, after)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 	paused(t, runtime.Limits{Deadline: time.Second, Ask: time.Minute}, func(t *testing.T, w *waiter, p *runtime.Pool) {
 		began := time.Now()
 		if r := <-begin(t.Context(), p); r.err != nil || r.text != "2" || time.Since(began) != time.Minute {
-			t.Errorf("%+v after %v", r, time.Since(began))
+			t.Errorf("got %+v after %v, want 2 after 1m", r, time.Since(began))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestPause_limitsAllPausesOfACallTogether(t *testing.T) {
 				innerResume()
 				resume()
 				if wait.Err() == nil {
-					t.Error("the wait goes on")
+					t.Error("got a wait without an end, want it ended")
 				}
 				waited = append(waited, time.Since(began))
 			}
@@ -180,7 +180,7 @@ func TestPause_boundsPausesWithoutATurn(t *testing.T) {
 		close(w.answer)
 		for _, done := range all {
 			if r := <-done; r.err != nil || r.text != "1" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want 1, no error", r)
 			}
 		}
 	})
@@ -191,7 +191,7 @@ func TestPause_hasNoEffectOutsideACall(t *testing.T) {
 	wait, resume := runtime.Pause(t.Context())
 	resume()
 	if wait != t.Context() {
-		t.Error("another context")
+		t.Errorf("got context %v, want the call's own", wait)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestPool_warmUp_reachesNothing(t *testing.T) {
 			other := plug(t, c.wasm, &runtime.EngineOptions{})
 			other.call(t, "someone else", runtime.Request{Method: "m"})
 			if !bytes.Equal(p.Image(), other.Image()) {
-				t.Error("another host has a different image")
+				t.Errorf("other host: got an image of %d bytes, want that of the first, of %d", len(other.Image()), len(p.Image()))
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestPool_warmUp_ofAGoPluginIsTheSameInEveryHost(t *testing.T) {
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./examples/order")
 	cmd.Dir, cmd.Env = filepath.Join("..", "pdk", "go"), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("build: got %v, want no error: %s", err, text)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
@@ -170,13 +170,13 @@ func TestPool_warmUp_ofAGoPluginIsTheSameInEveryHost(t *testing.T) {
 		p.call(t, caller, runtime.Request{Method: "plugin/describe"})
 		p.call(t, "carol", runtime.Request{Method: "plugin/describe"})
 		if len(p.cold) > 0 {
-			t.Errorf("the warm-up failed: %q", p.cold)
+			t.Errorf("got errors of the warm-up %q, want none", p.cold)
 		}
 		if i == 0 {
 			first = p.Image()
 		}
 		if got := p.Image(); len(got) == 0 || !bytes.Equal(got, first) {
-			t.Errorf("%s: an image of %d bytes differs from that of the first host, of %d bytes", r, len(got), len(first))
+			t.Errorf("%s: got an image of %d bytes, want that of the first host, of %d", r, len(got), len(first))
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestPool_warmUp_imageIsTheSameInEveryHost(t *testing.T) {
 		images[i] = p.Image()
 	}
 	if len(images[0]) != 1<<16 || images[0][64] != 1 || !bytes.Equal(images[0], images[1]) {
-		t.Errorf("got images of %d and %d bytes that differ, or are cold", len(images[0]), len(images[1]))
+		t.Errorf("got images of %d and %d bytes, equal %v; want two warm ones of 65536 that are equal", len(images[0]), len(images[1]), bytes.Equal(images[0], images[1]))
 	}
 }
 

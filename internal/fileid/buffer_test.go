@@ -28,12 +28,12 @@ func TestBuffers_reuseMemoryForFilesOfAllSizes(t *testing.T) {
 				for i, path := range files {
 					content, st, err := b.Read(path)
 					if err != nil || int64(len(content)) != st.Size || len(bytes.Trim(content, string(rune('a'+i)))) != 0 {
-						t.Errorf("%d: %d bytes, %+v, %v", i, len(content), st, err)
+						t.Errorf("%d: got %d bytes, stamp %+v, %v; want only %q, as many as in the stamp", i, len(content), st, err, string(rune('a'+i)))
 					}
 					b.Put(content)
 				}
 				if _, _, err := b.Read(filepath.Join(dir, "none")); err == nil {
-					t.Error("a file that is not there was read")
+					t.Error("Read of an absent file: got no error, want one")
 				}
 			}
 		})

@@ -23,17 +23,17 @@ func TestOf_tellsVersionsApart(t *testing.T) {
 	write(t, path, "one")
 	first, err := Of(path)
 	if err != nil || first.Size != 3 {
-		t.Fatalf("%+v %v", first, err)
+		t.Fatalf("got %+v, %v; want size 3", first, err)
 	}
 	if again, _ := Of(path); again != first || again.Key() != first.Key() {
-		t.Errorf("%+v is not %+v", again, first)
+		t.Errorf("second stamp: got %+v, want %+v", again, first)
 	}
 	then := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(path, then, then); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := Of(path); again == first || again.Key() == first.Key() {
-		t.Errorf("%+v after another time", again)
+		t.Errorf("after another time: got %+v, want another stamp", again)
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(path, link); err != nil {
@@ -41,7 +41,7 @@ func TestOf_tellsVersionsApart(t *testing.T) {
 	}
 	a, _ := Of(path)
 	if b, err := Of(link); err != nil || b.Size != a.Size || b.Mtime != a.Mtime {
-		t.Errorf("a link is not what it leads to: %+v %+v %v", a, b, err)
+		t.Errorf("link: got %+v, %v; want size and time of %+v", b, err, a)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestOf_refusesMissingFilesAndFolders(t *testing.T) {
 		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, _, err := Read(dir); err == nil {
-		t.Error("a folder is read")
+		t.Error("Read of a folder: got no error, want one")
 	}
 	if _, _, err := Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), dir) {
 		t.Error(err)
@@ -118,11 +118,11 @@ func TestDigest_isSHA256InHex(t *testing.T) {
 		t.Errorf("got %q, want %q", got, empty)
 	}
 	if digits, ok := Hex(empty); !ok || "sha256:"+digits != empty {
-		t.Errorf("%q %v", digits, ok)
+		t.Errorf("Hex(%q): got %q, %v; want its digits, true", empty, digits, ok)
 	}
 	for _, s := range []string{"", empty[7:], strings.ToUpper(empty), empty[:70], empty + "00", "sha256:../../x"} {
 		if _, ok := Hex(s); ok {
-			t.Errorf("%q is a digest", s)
+			t.Errorf("Hex(%q): got true, want false", s)
 		}
 	}
 }

@@ -49,9 +49,9 @@ func TestTake_findsNamesInEveryPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.IDs, []string{"", "/$defs/x~1y"}) || !slices.Equal(c.Anchors, []string{"/$defs/x~1y"}) {
-		t.Errorf("%q %q", c.IDs, c.Anchors)
+		t.Errorf("got ids %q, anchors %q; want the root and $defs, $defs", c.IDs, c.Anchors)
 	}
 	if n := c.Root.(map[string]any)["maxLength"]; n != json.Number("2147483647") {
-		t.Errorf("maxLength %v", n)
+		t.Errorf("got maxLength %v, want 2147483647", n)
 	}
 }

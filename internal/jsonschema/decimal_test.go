@@ -22,16 +22,16 @@ func TestNumber_agreesWithBigRat(t *testing.T) {
 			y, _ := new(big.Rat).SetString(b)
 			e := Parse([]byte(b))
 			if d.Cmp(e) != x.Cmp(y) {
-				t.Errorf("cmp(%s, %s) = %d", a, b, d.Cmp(e))
+				t.Errorf("cmp(%s, %s): got %d, want %d", a, b, d.Cmp(e), x.Cmp(y))
 			}
 			if same := string(AppendKey(nil, []byte(a))) == string(AppendKey(nil, []byte(b))); same != (x.Cmp(y) == 0) {
-				t.Errorf("%s and %s have the same key: %v", a, b, same)
+				t.Errorf("%s and %s: got same key %v, want %v", a, b, same, x.Cmp(y) == 0)
 			}
 			if bound, text := FromRat(y); d.Cmp(bound) != x.Cmp(y) {
 				t.Errorf("%s against the bound %s: got %d, want %d", a, text, d.Cmp(bound), x.Cmp(y))
 			}
 			if y.Sign() != 0 && d.IsMultiple(e) != new(big.Rat).Quo(x, y).IsInt() {
-				t.Errorf("%s is a multiple of %s: %v", a, b, d.IsMultiple(e))
+				t.Errorf("%s is a multiple of %s: got %v, want %v", a, b, d.IsMultiple(e), !d.IsMultiple(e))
 			}
 		}
 	}
@@ -52,6 +52,6 @@ func TestNumber_comparesHugeNumbers(t *testing.T) {
 		}
 	}
 	if n := Parse([]byte("1e999999999")); !n.IsInteger() || !n.IsMultiple(Parse([]byte("8"))) || n.IsMultiple(Parse([]byte("7"))) {
-		t.Error("1e999999999 and its divisors")
+		t.Errorf("1e999999999: got integer %v, multiple of 8 %v, of 7 %v; want true, true, false", n.IsInteger(), n.IsMultiple(Parse([]byte("8"))), n.IsMultiple(Parse([]byte("7"))))
 	}
 }

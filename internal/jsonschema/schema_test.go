@@ -18,7 +18,7 @@ func checkAnswers(t *testing.T, raw string, want answers) {
 	t.Helper()
 	s, err := jsonschema.Compile(json.RawMessage(raw), &jsonschema.Options{Warn: func(msg string) { t.Error(msg) }})
 	if err != nil {
-		t.Errorf("Compile(%.200s): %v", raw, err)
+		t.Errorf("Compile(%.200s): got %v, want no error", raw, err)
 		return
 	}
 	for value, answer := range want {
@@ -278,19 +278,19 @@ func TestErrors_haveTypes(t *testing.T) {
 	_, err := jsonschema.Compile(json.RawMessage(`{"properties":{"a":{"type":7}}}`), nil)
 	var schemaError *jsonschema.SchemaError
 	if !errors.As(err, &schemaError) || schemaError.Pointer != "/properties/a/type" {
-		t.Errorf("got %#v", err)
+		t.Errorf("got %#v, want a SchemaError at /properties/a/type", err)
 	}
 	if err := jsonschema.Check(json.RawMessage(`{"properties":{"a":{"$ref":"http://b"}}}`)); !errors.As(err, &schemaError) || schemaError.Pointer != "/properties/a/$ref" {
-		t.Errorf("got %#v", err)
+		t.Errorf("got %#v, want a SchemaError at /properties/a/$ref", err)
 	}
 	var syntax *jsonraw.SyntaxError
 	if err := jsonschema.Check(json.RawMessage(`{`)); !errors.As(err, &syntax) {
-		t.Errorf("got %#v", err)
+		t.Errorf("got %#v, want a SyntaxError", err)
 	}
 	err = mustCompile(t, smallSchema).Validate(json.RawMessage(`{"zone":7}`))
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) || invalid.Pointer != "/zone" || invalid.Message != "want string, but got number" || invalid.Also != nil {
-		t.Errorf("got %#v", err)
+		t.Errorf("got %#v, want a ValidationError at /zone of a string", err)
 	}
 }
 

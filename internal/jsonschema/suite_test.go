@@ -37,7 +37,7 @@ func TestValidate_passesThePublicSuite(t *testing.T) {
 			}
 			t.Logf("%d passed", passed)
 			if passed != c.passes {
-				t.Errorf("%d passed, and not %d", passed, c.passes)
+				t.Errorf("got %d passed, want %d", passed, c.passes)
 			}
 		})
 	}
@@ -74,13 +74,13 @@ func runFile(t *testing.T, name string, raw []byte, dialect string) (passed int)
 		s, err := jsonschema.Compile(withDialect(g.Schema, dialect), nil)
 		if err != nil {
 			if !strings.Contains(err.Error(), "external reference") && !strings.Contains(err.Error(), "unknown dialect") {
-				t.Errorf("%s: %s: %v", name, g.Description, err)
+				t.Errorf("%s: %s: got %v, want no error", name, g.Description, err)
 			}
 			continue
 		}
 		for _, c := range g.Tests {
 			if err := s.Validate(c.Data); (err == nil) != c.Valid {
-				t.Errorf("%s: %s: %s: got %v", name, g.Description, c.Description, err)
+				t.Errorf("%s: %s: %s: got %v, want valid %v", name, g.Description, c.Description, err, c.Valid)
 				continue
 			}
 			passed++

@@ -39,7 +39,7 @@ func TestText_removesInvisibleCharacters(t *testing.T) {
 			t.Errorf("%+q: got %+q, want %+q", in, got, want)
 		}
 		if (n == 0) != (in == want) {
-			t.Errorf("%+q: %d removed", in, n)
+			t.Errorf("%+q: got %d removed, want some only for a change", in, n)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestJSON_cleansNamesAndValues(t *testing.T) {
 		`{"\udfff":1,"\ud800":2}`: `{"�":1}`,
 	} {
 		if got, _ := sanitize.JSON(json.RawMessage(in), nil); string(got) != want {
-			t.Errorf("%s becomes %s", in, got)
+			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 	list := &sanitize.Shape{Elements: &sanitize.Shape{Members: map[string]*sanitize.Shape{"data": sanitize.Leave}}}
@@ -88,16 +88,16 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		once, n := sanitize.Text(s)
 		if utf8.ValidString(s) && !utf8.ValidString(once) {
-			t.Errorf("%q became %q", s, once)
+			t.Errorf("%q: got %q, want UTF-8", s, once)
 		}
 		if strings.ContainsAny(once, "\x1b\x00\u202e\u200b\u009b") {
-			t.Errorf("%q left %q", s, once)
+			t.Errorf("%q: got %q, want no control characters", s, once)
 		}
 		if again, _ := sanitize.Text(once); again != once {
-			t.Errorf("%q became %q, and that %q", s, once, again)
+			t.Errorf("%q: got %q when cleaned again, want %q", s, again, once)
 		}
 		if n == 0 && utf8.ValidString(s) && once != s {
-			t.Errorf("%q became %q, and nothing was removed", s, once)
+			t.Errorf("%q: got %q with 0 removed, want no change", s, once)
 		}
 	})
 }

@@ -18,7 +18,7 @@ func TestText_isLinear(t *testing.T) {
 		c := cleaner{s: strings.ToValidUTF8(text, "\uFFFD")}
 		c.run()
 		if most := 3 + maxAhead; c.steps > most*len(text) {
-			t.Errorf("%+q: %d steps for %d bytes", unit, c.steps, len(text))
+			t.Errorf("%+q: got %d steps for %d bytes, want at most %d a byte", unit, c.steps, len(text), most)
 		}
 	}
 }
@@ -39,16 +39,16 @@ func TestJSON_isLinear(t *testing.T) {
 		"lists": "[" + strings.Repeat(`{"a\u200b":["\u200b"],"a":1},`, 20_000) + "0]",
 	} {
 		if !json.Valid([]byte(text)) {
-			t.Fatalf("the text of %s is not JSON", name)
+			t.Fatalf("%s: got %.80s, want JSON", name, text)
 		}
 		w := walker{b: []byte(text)}
 		w.value(0, nil, 0)
 		got := w.edited()
 		if w.steps > 4*len(text) || !json.Valid(got) {
-			t.Errorf("%s: %d steps for %d bytes, and %.80s", name, w.steps, len(text), got)
+			t.Errorf("%s: got %d steps for %d bytes, and %.80s; want at most 4 a byte, JSON", name, w.steps, len(text), got)
 		}
 		if again, n := JSON(got, nil); n != 0 {
-			t.Errorf("%s: cleaned once more %d characters go, to %.80s", name, n, again)
+			t.Errorf("%s: got %d removed when cleaned again, to %.80s; want 0", name, n, again)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestText_removesInvisibleUnicode(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		goes := d.ignorable[r] || d.format[r] || unicode.IsControl(r) && !strings.ContainsRune("\n\t\r", r) || r == 0x2800 || r == 0x2028 || r == 0x2029
 		if utf8.ValidRune(r) && hidden(r) != goes {
-			t.Errorf("%U: hidden is %v", r, !goes)
+			t.Errorf("%U: got hidden %v, want %v", r, !goes, goes)
 		}
 		if !goes {
 			continue
@@ -24,7 +24,7 @@ func TestText_removesInvisibleUnicode(t *testing.T) {
 		gone++
 		for _, text := range []string{string(r), strings.Repeat(string(r), 9), "a" + string(r) + "b", "中" + string(r) + string(r) + "字", "." + string(r)} {
 			if got, n := Text(text); n == 0 || strings.ContainsRune(got, r) {
-				t.Errorf("%U: %+q becomes %+q", r, text, got)
+				t.Errorf("%U: %+q: got %+q, want it removed", r, text, got)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestText_keepsOnlyStandardVariations(t *testing.T) {
 			standard := i < 20 && d.variants[base]&(1<<bit) != 0
 			got, n := Text(string(base) + string(s) + string(s))
 			if want := map[bool]string{true: string(base) + string(s), false: string(base)}[standard]; got != want || n == 0 {
-				t.Fatalf("%U %U: %+q", base, s, got)
+				t.Fatalf("%U %U twice: got %+q with %d removed, want %+q", base, s, got, n, want)
 			}
 			if standard {
 				stay++
@@ -66,7 +66,7 @@ func TestText_keepsOnlyStandardVariations(t *testing.T) {
 	}
 	t.Logf("%d sequences stay, %d do not", stay, go_)
 	if stay < 1900 {
-		t.Errorf("%d sequences stay", stay)
+		t.Errorf("got %d sequences that stay, want at least 1900", stay)
 	}
 }
 
@@ -100,10 +100,10 @@ func TestText_carriesNoBits(t *testing.T) {
 		b, _ := Text(second.String() + "end")
 		messages++
 		if blank(zero) == 0 && blank(one) == 0 && a != b {
-			t.Fatalf("%U and %U on %q: %+q and %+q", zero, one, cover, a, b)
+			t.Fatalf("%U and %U on %q: got %+q and %+q, want one text", zero, one, cover, a, b)
 		}
 		if strings.ContainsFunc(a, hidden) {
-			t.Fatalf("%U and %U on %q: %+q", zero, one, cover, a)
+			t.Fatalf("%U and %U on %q: got %+q, want no hidden character", zero, one, cover, a)
 		}
 	}
 	t.Logf("%d pairs of messages", messages)
@@ -120,7 +120,7 @@ func TestText_isIdempotent(t *testing.T) {
 		}
 		once, _ := Text(text.String())
 		if again, n := Text(once); n != 0 {
-			t.Fatalf("%+q becomes %+q, and that %+q", text.String(), once, again)
+			t.Fatalf("%+q: got %+q when cleaned again, want %+q", text.String(), again, once)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestText_keepsOrdinaryTexts(t *testing.T) {
 		"ᠬᠠᠷ\u180eᠠ", "ᠠ\u180b", "≩\ufe00", "Zürich naïve Ελληνικά русский 日本語　全角 한국어 ไทย ខ្មែរ", "וְאֵ\u034fת",
 	} {
 		if got, n := Text(text); got != text || n != 0 {
-			t.Errorf("%+q becomes %+q", text, got)
+			t.Errorf("%+q: got %+q with %d removed, want no change", text, got, n)
 		}
 	}
 }

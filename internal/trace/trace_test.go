@@ -40,12 +40,12 @@ func TestRead_parent(t *testing.T) {
 		raw, _ := json.Marshal(map[string]string{"traceparent": given, "tracestate": "a=1"})
 		c := trace.Read(raw)
 		if c.Parent != want || (c.State != "") != (want != "") {
-			t.Errorf("%q: %+v", given, c)
+			t.Errorf("%q: got %+v, want parent %q, with the state if there is one", given, c, want)
 		}
 	}
 	for _, raw := range []string{``, `null`, `[]`, `{"traceparent":5}`, `{"traceparent":null}`, `{"traceparent":["` + parent + `"]}`} {
 		if c := trace.Read(json.RawMessage(raw)); c != (trace.Context{}) {
-			t.Errorf("%s: %+v", raw, c)
+			t.Errorf("%s: got %+v, want no context", raw, c)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestRead_lists(t *testing.T) {
 	} {
 		raw, _ := json.Marshal(map[string]string{"traceparent": parent, "tracestate": state})
 		if c := trace.Read(raw); (c.State == state && state != "") != want {
-			t.Errorf("%q: %+v", state, c)
+			t.Errorf("state %q: got %+v, want it taken: %v", state, c, want)
 		}
 	}
 	for baggage, want := range map[string]bool{
@@ -75,7 +75,7 @@ func TestRead_lists(t *testing.T) {
 	} {
 		raw, _ := json.Marshal(map[string]string{"baggage": baggage})
 		if c := trace.Read(raw); (c.Baggage == baggage && baggage != "") != want || c.Parent != "" {
-			t.Errorf("%q: %+v", baggage, c)
+			t.Errorf("baggage %q: got %+v, want it taken: %v", baggage, c, want)
 		}
 	}
 }
@@ -109,10 +109,10 @@ func TestContext_headerReplacesForgedOnes(t *testing.T) {
 		}
 	}
 	if _, ok := trace.ParseUpstream("all"); ok {
-		t.Error("all is no amount")
+		t.Error("ParseUpstream(\"all\"): got true, want false")
 	}
 	if !trace.HostField("TraceParent") || !trace.HostField("baggage") || trace.HostField("x-trace") {
-		t.Error("fields")
+		t.Errorf("HostField of TraceParent, baggage and x-trace: got %v, %v, %v; want true, true, false", trace.HostField("TraceParent"), trace.HostField("baggage"), trace.HostField("x-trace"))
 	}
 }
 
@@ -125,11 +125,11 @@ func FuzzRead(f *testing.F) {
 		c.Child().Header(h, trace.Baggage)
 		for _, v := range h {
 			if strings.ContainsFunc(v[0], func(r rune) bool { return r < ' ' && r != '\t' || r > 0x7e }) {
-				t.Fatalf("%q", v)
+				t.Fatalf("got header %q, want printable ASCII", v)
 			}
 		}
 		if again := trace.Read(json.RawMessage(c.Meta().Append(nil))); again != c {
-			t.Fatalf("%+v, then %+v", c, again)
+			t.Fatalf("read again: got %+v, want %+v", again, c)
 		}
 	})
 }

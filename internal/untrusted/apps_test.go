@@ -42,7 +42,7 @@ func TestConfineUI_cutsOriginsAndPermissions(t *testing.T) {
 		got, cut := ConfineUI(json.RawMessage(meta))
 		if !cut {
 			if want != "" || string(got) != meta {
-				t.Errorf("%s: nothing was cut, %s", meta, got)
+				t.Errorf("%s: got %s uncut, want %q", meta, got, want)
 			}
 			continue
 		}

@@ -21,12 +21,12 @@ func labels(list string) (texts []string) {
 func TestNamesSecret_inNinetyLanguages(t *testing.T) {
 	for _, text := range labels(translated) {
 		if !untrusted.NamesSecret(text) {
-			t.Errorf("%q is no secret", text)
+			t.Errorf("NamesSecret(%q) = false, want true", text)
 		}
 	}
 	for _, text := range labels(others) {
 		if untrusted.NamesSecret(text) {
-			t.Errorf("%q is a secret", text)
+			t.Errorf("NamesSecret(%q) = true, want false", text)
 		}
 	}
 	t.Logf("%d secrets, %d others", len(labels(translated)), len(labels(others)))
@@ -36,7 +36,7 @@ func TestNamesSecret_inNinetyLanguages(t *testing.T) {
 func TestNamesSecret_ignoresInvisibleJoiners(t *testing.T) {
 	for _, text := range []string{"\u0631\u0645\u0632\u200c\u0639\u0628\u0648\u0631", "pass\u200dword", "pass\u200cword"} {
 		if !untrusted.NamesSecret(text) {
-			t.Errorf("%q is no secret", text)
+			t.Errorf("NamesSecret(%q) = false, want true", text)
 		}
 	}
 }
@@ -93,7 +93,7 @@ ka: პაროლი
 hy: գաղտնաբառ
 `) {
 		if !untrusted.NamesSecret(text) {
-			t.Errorf("%q is no secret", text)
+			t.Errorf("NamesSecret(%q) = false, want true", text)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestNamesSecret_knowsMisspeltWords(t *testing.T) {
 x: passwrd|passvvord|pasword|passsswoord|passwodr|psasword|Your passwird|passw0rd|p@55w0rd|pa$$vv0rd|passphase|pass phrase|passfrase|passcod|paescode|Kenwort|contraseñaa|wachtwoort|credentails|P1N|ΡΙΝ|t0ken|$ecret|ＰＩＮ|PI\u00adN|аpі kеу
 `) {
 		if text = strings.ReplaceAll(text, `\u00ad`, "\u00ad"); !untrusted.NamesSecret(text) {
-			t.Errorf("%q is no secret", text)
+			t.Errorf("NamesSecret(%q) = false, want true", text)
 		}
 	}
 }
@@ -128,11 +128,11 @@ el: Ταχυδρομικός κωδικός|Κωδικός προϊόντος|Κ
 z: 密码学|暗号化方式|암호화폐|카드|토큰화 방식|言葉|中文|キーワード|カード|郵便番号|关键词|邮政编码|키워드|우편번호
 `)
 	if len(honest) < 150 {
-		t.Fatalf("%d labels", len(honest))
+		t.Fatalf("got %d labels, want at least 150", len(honest))
 	}
 	for _, text := range honest {
 		if untrusted.NamesSecret(text) {
-			t.Errorf("%q is a secret", text)
+			t.Errorf("NamesSecret(%q) = true, want false", text)
 		}
 	}
 	t.Logf("%d labels", len(honest))

@@ -76,10 +76,10 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		got := untrusted.CleanMeta(json.RawMessage(raw))
 		if json.Valid([]byte(raw)) != json.Valid(got) {
-			t.Fatalf("%q became %q", raw, got)
+			t.Fatalf("%q: got %q, want JSON only for JSON", raw, got)
 		}
 		if again := untrusted.CleanMeta(got); string(again) != string(got) {
-			t.Fatalf("%q, then %q, then %q", raw, got, again)
+			t.Fatalf("%q: got %q when cleaned again, want %q", raw, again, got)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestNamesSecret_knowsLookAlikeLetters(t *testing.T) {
 			for _, r := range untrusted.Alike(letter) {
 				tried++
 				if text := "Your " + word[:i] + string(r) + word[i+1:]; !untrusted.NamesSecret(text) {
-					t.Errorf("%q, with %U", text, r)
+					t.Errorf("NamesSecret(%q) with %U = false, want true", text, r)
 				}
 			}
 		}

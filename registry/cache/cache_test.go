@@ -27,8 +27,8 @@ func TestCache_remembersAcrossRuns(t *testing.T) {
 		t.Errorf("got %q %v, want a hit, %v", got, ok, digest)
 	}
 	st.Ctime++
-	if _, ok := again.Digest(st); ok {
-		t.Error("another stamp is known")
+	if got, ok := again.Digest(st); ok {
+		t.Errorf("another stamp: got %q, want none", got)
 	}
 	if m, ok := again.Module(digest); !ok || m.Dialect != "native" || m.Memory != 65536 || string(m.Manifest) != `{"tools":[]}` {
 		t.Errorf("got %+v %v, want a hit, m.Dialect = \"native\", m.Memory = 65536, string(m.Manifest) = \"{\"tools\":[]}\"", m, ok)
@@ -54,12 +54,12 @@ func TestCache_ignoresWrongEntries(t *testing.T) {
 		}
 		c := Open(dir, discard())
 		if got, ok := c.Digest(st); ok {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want none", name, got)
 		}
 		c.PutDigest(st, digest)
 		c.Flush()
 		if got, ok := Open(dir, discard()).Digest(st); !ok || got != digest {
-			t.Errorf("%s: not made anew", name)
+			t.Errorf("%s: got %q, %v after a new write; want %q", name, got, ok, digest)
 		}
 	}
 	for name, content := range map[string]string{
@@ -74,7 +74,7 @@ func TestCache_ignoresWrongEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := c.Module(digest); ok {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s: got a module, want none", name)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestCache_limitsEntries(t *testing.T) {
 	again.PutDigest(fileid.Stamp{Size: 1 << 40}, fileid.Digest(nil))
 	again.Flush()
 	if last := Open(dir, discard()); len(last.digests) > maxCached || last.digests[fileid.Stamp{Size: 1 << 40}.Key()] == "" {
-		t.Errorf("%d entries", len(last.digests))
+		t.Errorf("got %d entries, want at most %d with the newest", len(last.digests), maxCached)
 	}
 }
 
@@ -119,12 +119,12 @@ func TestCache_limitsManifests(t *testing.T) {
 	c.Close()
 	left, err := os.ReadDir(filepath.Join(c.dir, "manifests"))
 	if err != nil || len(left) != maxCached/2 {
-		t.Errorf("%d are left, %v", len(left), err)
+		t.Errorf("got %d manifests, %v; want %d", len(left), err, maxCached/2)
 	}
 	if _, ok := c.Module(newest); !ok {
-		t.Error("the newest is gone")
+		t.Error("newest module: got none, want it")
 	}
 	if _, err := os.Stat(filepath.Join(c.dir, "manifests", "0")); err == nil {
-		t.Error("the oldest is still there")
+		t.Error("oldest manifest: got a file, want none")
 	}
 }

@@ -23,7 +23,7 @@ func TestParse_readsManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Path != "a.wasm" || m.Digest != "sha256:"+hash || m.Memory != 3<<16 || m.Timeout != 1500*time.Millisecond || fmt.Sprint(m.Config) != "map[k:v]" {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want a.wasm of %s with 3 pages, 1.5 s and k", m, hash)
 	}
 	want := []string{
 		`{"net":"GET,POST https://api.example.com/**","why":"allowed_hosts names \"api.example.com\""}`,
@@ -33,14 +33,14 @@ func TestParse_readsManifests(t *testing.T) {
 	}
 	for i, w := range m.Wants {
 		if i >= len(want) || string(w) != want[i] {
-			t.Errorf("%s", w)
+			t.Errorf("want %d of the manifest: got %s, want one of %q", i, w, want)
 		}
 	}
 	problems := strings.Join(m.Problems, "\n")
 	for _, part := range []string{`key "extra" is not known`, `config name "PWD"`, `config name "a=b"`, "max_var_bytes of 10 is not held",
 		`"a?c" is not a name with stars`, `"rel" depends on where the host was started`} {
 		if !strings.Contains(problems, part) {
-			t.Errorf("%q is not in\n%s", part, problems)
+			t.Errorf("got problems %s\nwant %q in them", problems, part)
 		}
 	}
 	if len(m.Wants) != len(want) || len(m.Problems) != 6 {
@@ -88,7 +88,7 @@ func TestHostGrant_refusesExpensivePatterns(t *testing.T) {
 		"", "a/b", "a:b:c", "user@host", "*.*.*.*.1", "\x00",
 	} {
 		if line, err := HostGrant("GET,POST", host); err == nil {
-			t.Errorf("%.40q became %.80s", host, line)
+			t.Errorf("%.40q: got %.80s, want an error", host, line)
 		}
 	}
 	for host, want := range map[string]string{
@@ -138,11 +138,11 @@ func TestModule_staysInTheFolder(t *testing.T) {
 		}
 	}
 	if got, err := (&Manifest{Path: "loop.wasm"}).Module(manifest); err != nil || got != filepath.Join(in, "loop.wasm") {
-		t.Errorf("a link to itself: %s %v", got, err) // opening it will fail
+		t.Errorf("a link to itself: got %s, %v; want its own path", got, err) // opening it will fail
 	}
 	for _, path := range []string{"a", "a.json", "a.wasm\x00.wasm", ".", ".."} {
 		if got, err := (&Manifest{Path: path}).Module(manifest); err == nil || errors.Is(err, ErrOutside) {
-			t.Errorf("%s: %s %v", path, got, err)
+			t.Errorf("%q: got %s, %v; want an error other than %v", path, got, err, ErrOutside)
 		}
 	}
 	if _, err := (&Manifest{URL: "file:///x.wasm"}).Module(manifest); !errors.Is(err, ErrOutside) {
@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if m.Timeout < 0 || m.Memory > 1<<48 || m.Digest != "" && len(m.Digest) != 71 {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v, want a timeout, memory and digest within their bounds", m)
 		}
 		for _, w := range m.Wants {
 			for _, family := range []string{"net", "fs"} {
@@ -175,7 +175,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if path, err := m.Module("/nowhere/at/all/m.json"); err == nil && !strings.HasPrefix(path, "/nowhere/at/all/") {
-			t.Errorf("the module is %s", path)
+			t.Errorf("got module %s, want it below /nowhere/at/all", path)
 		}
 	})
 }

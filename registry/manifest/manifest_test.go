@@ -48,7 +48,7 @@ func TestParse_refusesBrokenManifests(t *testing.T) {
 		`{"x":"` + strings.Repeat("x", MaxSize) + `"}`,
 	} {
 		if _, err := Parse([]byte(raw)); err == nil {
-			t.Errorf("%.40q is taken", raw)
+			t.Errorf("%.40q: got no error, want one", raw)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func TestParse_leavesBadEntriesOut(t *testing.T) {
 	} {
 		m := parse(t, `{"tools":[`+bad+`,`+good+`]}`)
 		if len(m.Entries(Tool)) != 1 || m.Entries(Tool)[0].ID != "good" {
-			t.Errorf("%.60s: %d tools are left", bad, len(m.Entries(Tool)))
+			t.Errorf("%.60s: got %d tools, want only good", bad, len(m.Entries(Tool)))
 		}
 		if len(m.Problems) != 1 || !strings.Contains(m.Problems[0], says) || !strings.Contains(m.Problems[0], "is left out") {
 			t.Errorf("%.60s: got %.200q, want len(m.Problems) = 1, m.Problems[0] with %v, m.Problems[0] with \"is left out\"", bad, m.Problems, says)
@@ -101,7 +101,7 @@ func TestParse_leavesOutRepeatedEntries(t *testing.T) {
 		t.Errorf("got %s %s, want len(m.Tools) = 1, string(m.Tools[0]) with \"first\", len(m.Entries(Tool)) = 1, len(m.Resources) = 2", m.Tools, m.Resources)
 	}
 	if want := []string{`tool "a" is left out: it is there already`, `resource "x:a" is left out: it is there already`}; !slices.Equal(m.Problems, want) {
-		t.Errorf("%q", m.Problems)
+		t.Errorf("got problems %q, want %q", m.Problems, want)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestParse_warnsOfSecretsInHeaders(t *testing.T) {
 	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"auth":{"type":"object","properties":{"apiKey":{"type":"string","x-mcp-header":"K"}}},
 		"region":{"type":"string","x-mcp-header":"Region"},"who":{"type":"string","x-mcp-header":"Access-Token"}}}}]}`)
 	if len(m.Entries(Tool)) != 1 || len(m.Problems) != 2 || !strings.Contains(m.Problems[0], `argument "auth.apiKey" looks like a secret`) || !strings.Contains(m.Problems[1], `"who"`) {
-		t.Errorf("%q", m.Problems)
+		t.Errorf("got %d tools, problems %q; want one, problems of auth.apiKey and who", len(m.Entries(Tool)), m.Problems)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestParse_removesReservedKeys(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.member, m.Tools, want)
 		}
 		if len(m.Problems) == 0 && !strings.Contains(c.member, "hidden") {
-			t.Errorf("%s: nobody is told", c.member)
+			t.Errorf("%s: got no problems, want one", c.member)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func FuzzParse(f *testing.F) {
 
 func TestRefused_returnsTheFirstProblem(t *testing.T) {
 	if err := parse(t, toolWith(`"icons":{}`)).Refused(); err != nil {
-		t.Errorf("nothing was lost: %v", err)
+		t.Errorf("got %v for a manifest that loses nothing, want no error", err)
 	}
 	m := parse(t, `{"tools":[{"name":"a"}],"prompts":[{}]}`)
 	if err := m.Refused(); err == nil || !strings.HasPrefix(err.Error(), `tool "a" is left out: inputSchema`) {
@@ -281,12 +281,12 @@ func TestParse_cleansByPlace(t *testing.T) {
 			for _, e := range m.Entries(k) {
 				kinds++
 				if n := sanitize.Count(e.Members.Append(nil)); n != 0 {
-					t.Errorf("%s: %d characters stay in %s", name, n, e.Members.Append(nil))
+					t.Errorf("%s: got %d hidden characters in %s, want none", name, n, e.Members.Append(nil))
 				}
 			}
 		}
 		if kinds != 4 {
-			t.Errorf("%s: %d entries: %q", name, kinds, m.Problems)
+			t.Errorf("%s: got %d entries, problems %q; want 4", name, kinds, m.Problems)
 		}
 	}
 	for raw, says := range map[string]string{
@@ -300,6 +300,6 @@ func TestParse_cleansByPlace(t *testing.T) {
 	}
 	m := parse(t, `{"tools":[{"name":"t","inputSchema":{"type":"object"},"_meta":{"mc\u200bp.dev/x":1,"traceparen\u200bt":2,"mine/x":3}}]}`)
 	if got := string(m.Entries(Tool)[0].Members.Get("_meta")); got != `{"mine/x":3}` {
-		t.Errorf("a reserved key that hides: %s", got)
+		t.Errorf("a reserved key that hides: got %s, want only mine/x", got)
 	}
 }

@@ -17,7 +17,7 @@ func TestNameOfFile_normalizes(t *testing.T) {
 	}
 	for _, path := range []string{"---.wasm", "\u0308.wasm", "sallyport.wasm", "Sallyport.wasm", "-sallyport.wasm"} {
 		if got, err := NameOfFile(path); err == nil {
-			t.Errorf("OfFile(%q) = %q", path, got)
+			t.Errorf("NameOfFile(%q): got %q, want an error", path, got)
 		}
 	}
 	long, err := NameOfFile(strings.Repeat("abc_", 30) + ".wasm")
@@ -30,7 +30,7 @@ func TestNameOfFile_normalizes(t *testing.T) {
 func TestCheckName_refusesBadNames(t *testing.T) {
 	for _, name := range []string{"", "a-b", "a__b", "_a", "a_", "a.b", "a b", "sallyport", "SallyPort", strings.Repeat("a", 41), "ä"} {
 		if CheckName(name) == nil {
-			t.Errorf("%q is taken", name)
+			t.Errorf("%q: got no error, want one", name)
 		}
 	}
 	for _, name := range []string{"a", "A1_b2", strings.Repeat("a", 40)} {
@@ -63,18 +63,18 @@ func TestPublicName_prefixes(t *testing.T) {
 func TestPublicName_cutsLongNames(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	if got := PublicName("p", long, false); got != long {
-		t.Errorf("64 characters became %q", got)
+		t.Errorf("64 characters: got %q, want %q", got, long)
 	}
 	a, b := PublicName("p", long, true), PublicName("p", long+"y", true)
 	for _, got := range []string{a, b} {
 		if len(got) != 64 || got[57] != '_' || strings.Trim(got[58:], "0123456789abcdef") != "" || !strings.HasPrefix(got, "p-xxx") {
-			t.Errorf("%q", got)
+			t.Errorf("got %q, want 64 characters with a digest at the end", got)
 		}
 	}
 	if a == b {
-		t.Error("two names became one:", a)
+		t.Errorf("got %q for two names, want two names", a)
 	}
 	if again := PublicName("p", long, true); again != a {
-		t.Error("a name is not the same each time")
+		t.Errorf("second time: got %q, want %q", again, a)
 	}
 }

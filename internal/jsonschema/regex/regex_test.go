@@ -29,11 +29,11 @@ func TestMatch_followsECMAScript(t *testing.T) {
 	} {
 		p, err := regex.Compile(c.pattern, true)
 		if err != nil {
-			t.Errorf("%s: %v", c.pattern, err)
+			t.Errorf("%s: got %v, want no error", c.pattern, err)
 			continue
 		}
 		if ok, steps, err := p.Match([]byte(c.text), bound); err != nil || ok != c.want || steps > 1000 {
-			t.Errorf("%s on %q: %v, %d steps, %v", c.pattern, c.text, ok, steps, err)
+			t.Errorf("%s on %q: got %v, %d steps, %v; want %v, at most 1000", c.pattern, c.text, ok, steps, err, c.want)
 		}
 	}
 }
@@ -52,10 +52,10 @@ func TestMatch_endsAtItsStepLimit(t *testing.T) {
 		}
 		ok, steps, err := p.Match([]byte(c.text), bound)
 		if !errors.Is(err, regex.ErrSteps) || ok || steps != bound {
-			t.Errorf("%s: %v, %d steps, %v", c.pattern, ok, steps, err)
+			t.Errorf("%s: got %v, %d steps, %v; want false, %d, %v", c.pattern, ok, steps, err, bound, regex.ErrSteps)
 		}
 		if _, less, err := p.Match([]byte(c.text), 1000); less != 1000 || err == nil {
-			t.Errorf("%s: %d steps, %v", c.pattern, less, err)
+			t.Errorf("%s: got %d steps, %v; want 1000, an error", c.pattern, less, err)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestMatch_usesNoStackForLongTexts(t *testing.T) {
 		}
 		ok, steps, err := p.Match([]byte(c.text), 40_000_000)
 		if err != nil || ok != c.want || steps > 4*len(c.text) {
-			t.Errorf("%s: %v, %d steps, %v", c.pattern, ok, steps, err)
+			t.Errorf("%s: got %v, %d steps, %v; want %v, at most %d", c.pattern, ok, steps, err, c.want, 4*len(c.text))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestMatch_agreesWithTheLibrary(t *testing.T) {
 		re, err := regexp2.Compile(source, options...)
 		p, ours := regex.Compile(source, unicode)
 		if (err == nil) != (ours == nil) {
-			t.Fatalf("%s: %v, the library %v", source, ours, err)
+			t.Fatalf("%s: got %v, want %v as of the library", source, ours, err)
 		}
 		if err != nil {
 			unknown++
@@ -160,7 +160,7 @@ func FuzzMatch(f *testing.F) {
 		}
 		got, steps, err := p.Match([]byte(text), 100_000)
 		if steps > 100_000 {
-			t.Fatalf("%d steps", steps)
+			t.Fatalf("got %d steps, want at most 100000", steps)
 		}
 		options := []regexp2.CompileOption{regexp2.ECMAScript}
 		if unicode {

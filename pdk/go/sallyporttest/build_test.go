@@ -18,14 +18,14 @@ func TestBuild_helloIsSmall(t *testing.T) {
 	wasm := Build(t, dir)
 	t.Logf("hello is %d bytes", len(wasm))
 	if len(wasm) >= maxHello {
-		t.Errorf("hello is %d bytes, not under %d", len(wasm), maxHello)
+		t.Errorf("hello: got %d bytes, want less than %d", len(wasm), maxHello)
 	}
 	source, err := os.ReadFile(dir + "/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(source, []byte("\n")); n >= maxHelloLines {
-		t.Errorf("hello is %d lines, not under %d", n, maxHelloLines)
+		t.Errorf("hello: got %d lines, want less than %d", n, maxHelloLines)
 	}
 }
 
@@ -36,14 +36,14 @@ func TestReadModule_listsImportsAndExports(t *testing.T) {
 	wasm[9] = byte(len("\x02\x01a\x01f\x00\x00\x01b\x01g\x00\x00"))
 	m, err := readModule(wasm)
 	if err != nil || !slices.Equal(m.imports, []string{"a", "b"}) || !slices.Equal(m.exports, []string{"x"}) {
-		t.Errorf("%+v %v", m, err)
+		t.Errorf("got %+v, %v; want imports of a and b, export x", m, err)
 	}
 	for n := range wasm {
 		if n == 8 || n == 23 || n == 25 { // complete sections
 			continue
 		}
 		if _, err := readModule(wasm[:n]); err == nil {
-			t.Errorf("%d of %d bytes were read", n, len(wasm))
+			t.Errorf("%d of %d bytes: got no error, want one", n, len(wasm))
 		}
 	}
 }

@@ -55,13 +55,13 @@ func TestHost_failsTheTestOnMisuse(t *testing.T) {
 func TestWire_refusesUnknownStreams(t *testing.T) {
 	w := newWire(New(t, nil), []byte("abc"))
 	if n := w.Read(9, make([]byte, 1)); n != -int32(sallyport.ErrnoBadStream) {
-		t.Errorf("read: %d", n)
+		t.Errorf("read: got %d, want %d", n, -int32(sallyport.ErrnoBadStream))
 	}
 	if n := w.Write(0, []byte("x")); n != -int32(sallyport.ErrnoBadStream) {
-		t.Errorf("write to the request: %d", n)
+		t.Errorf("write to the request: got %d, want %d", n, -int32(sallyport.ErrnoBadStream))
 	}
 	if n := w.Close(9); n != -int32(sallyport.ErrnoBadStream) {
-		t.Errorf("close: %d", n)
+		t.Errorf("close: got %d, want %d", n, -int32(sallyport.ErrnoBadStream))
 	}
 	if n := w.Read(0, make([]byte, 9)); n != 3 {
 		t.Errorf("the request: got %d, want 3", n)
@@ -74,18 +74,18 @@ func TestHost_answersRequestsOfThePlugin(t *testing.T) {
 	}))
 	h := New(t, p)
 	if r := h.Call("f", nil); !r.IsError || r.Text() != "m is not granted" || len(h.Asked()) != 1 {
-		t.Errorf("%s %v", r.Raw, h.Asked())
+		t.Errorf("without an answer: got %s, asked %v; want an error that m is not granted, one asked", r.Raw, h.Asked())
 	}
 	h.Answer("m", func(json.RawMessage) (any, error) { return nil, errors.New("down") })
 	if r := h.Call("f", nil); r.Text() != "down" {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("answer that fails: got %s, want \"down\"", r.Raw)
 	}
 	h.Answer("m", func(json.RawMessage) (any, error) { return make(chan int), nil })
 	if r := h.Call("f", nil); !strings.Contains(r.Text(), "unsupported type") {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("answer without JSON: got %s, want \"unsupported type\" in it", r.Raw)
 	}
 	h.Answer("m", func(json.RawMessage) (any, error) { return 1, nil })
 	if r := h.Call("f", nil); r.IsError {
-		t.Errorf("%s", r.Raw)
+		t.Errorf("answer: got %s, want no error", r.Raw)
 	}
 }

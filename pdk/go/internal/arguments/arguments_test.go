@@ -196,7 +196,7 @@ func TestDecode_refusesBytesThatAreNoJSON(t *testing.T) {
 		`{"x":`, `{"list":nul}`, `{"list":nullx}`, `{} {}`, `nulls`, `{"\`} {
 		var got root
 		if err := Of(reflect.TypeFor[root]()).Decode([]byte(sent), &got); err == nil {
-			t.Errorf("%s: got %+v and no error", sent, got)
+			t.Errorf("%s: got %+v, want an error", sent, got)
 		}
 	}
 }

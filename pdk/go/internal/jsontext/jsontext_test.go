@@ -8,7 +8,7 @@ import (
 func TestObject_encodesMembersInOrder(t *testing.T) {
 	var o, other Object
 	if !o.Empty() || string(o.Bytes()) != "{}" {
-		t.Errorf("the zero value is %s", o.Bytes())
+		t.Errorf("zero value: got %s, want {}", o.Bytes())
 	}
 	o.Merge(&other)
 	o.Text("a<", "\"\n&>")
@@ -19,7 +19,7 @@ func TestObject_encodesMembersInOrder(t *testing.T) {
 		t.Error(err)
 	}
 	if err := o.Value("e", make(chan int)); err == nil {
-		t.Error("a channel was encoded")
+		t.Error("Value of a channel: got no error, want one")
 	}
 	other.Members(nil)
 	other.Members([]byte(`"y":1`))
@@ -38,6 +38,6 @@ func TestArray_encodesElements(t *testing.T) {
 		}
 	}
 	if got := string(Quote("\xff")); got != `"\ufffd"` {
-		t.Errorf("invalid UTF-8 became %s", got)
+		t.Errorf("invalid UTF-8: got %s, want \"\\ufffd\"", got)
 	}
 }

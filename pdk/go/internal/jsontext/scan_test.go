@@ -20,7 +20,7 @@ func FuzzMembers(f *testing.F) {
 			return // the host sends only valid JSON
 		}
 		if err != nil || len(got) != len(want) {
-			t.Fatalf("%q: %q, %v", raw, got, err)
+			t.Fatalf("%q: got %q, %v; want %q", raw, got, err, want)
 		}
 		for key, value := range want {
 			if got[key] != string(value) {
@@ -43,7 +43,7 @@ func FuzzElements(f *testing.F) {
 			return
 		}
 		if err != nil || len(got) != len(want) {
-			t.Fatalf("%q: %q, %v", raw, got, err)
+			t.Fatalf("%q: got %q, %v; want %q", raw, got, err, want)
 		}
 		for i, value := range want {
 			if got[i] != string(value) {

@@ -99,7 +99,7 @@ func TestOf_describesGoTypes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := string(Of(c.typ, Input))
 			if !json.Valid([]byte(got)) {
-				t.Fatalf("not JSON: %s", got)
+				t.Fatalf("got %s, want JSON", got)
 			}
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -123,7 +123,7 @@ func TestOf_mapsOfStructsAreTheirOwnRoot(t *testing.T) {
 
 func TestOf_leavesObjectsOpenInForms(t *testing.T) {
 	if got := string(Of(reflect.TypeFor[inner](), Form)); got != `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want an object with x that is open", got)
 	}
 }
 
@@ -179,13 +179,13 @@ func TestFields_agreeWithEncodingJSON(t *testing.T) {
 	got := map[string]any{}
 	for _, f := range Fields(reflect.TypeFor[Outer]()) {
 		if _, twice := got[f.Name]; twice {
-			t.Errorf("%s is there twice", f.Name)
+			t.Errorf("%s: got it twice, want it once", f.Name)
 		}
 		got[f.Name] = nil
 	}
 	for name := range want {
 		if _, ok := got[name]; !ok {
-			t.Errorf("%s is missing", name)
+			t.Errorf("%s: got no such field, want one", name)
 		}
 	}
 	if len(got) != len(want) {

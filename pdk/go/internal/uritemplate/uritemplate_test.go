@@ -65,7 +65,7 @@ func FuzzURITemplate(f *testing.F) {
 		}
 		v, ok := p.Match(uri)
 		if ok && len(p.query) == 0 && len(v) == 0 && uri != p.parts[0].literal {
-			t.Errorf("%q matches %q without variables", uri, template)
+			t.Errorf("%q with %q: got a match without variables, want none", uri, template)
 		}
 	})
 }
