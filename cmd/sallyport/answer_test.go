@@ -58,7 +58,7 @@ var announced = func() func(t *testing.T) (site, file string) {
 			compile := program(t, "", "compile", filepath.Dir(file))
 			ownState(compile, filepath.Join(filepath.Dir(file), "state"))
 			if out, err := compile.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v", out, err)
+				t.Fatalf("compile: got %v, want success: %s", err, out)
 			}
 		})
 		return site, file
@@ -137,7 +137,7 @@ func (h *askingHost) pending() []questionJSON {
 		err = json.Unmarshal(out, &all)
 	}
 	if err != nil {
-		h.t.Fatalf("%s: %v", out, err)
+		h.t.Fatalf("pending: got %s, %v, want questions", out, err)
 	}
 	return all
 }
@@ -188,7 +188,7 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 		t.Errorf("got %q, want %q in it, %q in it", said, "the operator has been asked", "sallyport allow "+q.ID)
 	}
 	if strings.Contains(said, "#") || strings.Contains(strings.ReplaceAll(said, h.site, ""), "127.0.0.1") {
-		t.Errorf("a refusal tells where the console is: %q", said)
+		t.Errorf("a refusal: got %q, want no address of the console", said)
 	}
 	if out, err := h.program("pending").Output(); err != nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "it announced "+q.Want+", which --want --always allows") ||
 		!strings.Contains(string(out), "for callers on stdio (uid ") {
@@ -208,7 +208,7 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 	}
 	seen, out, code := h.answer("y", "allow", q.ID, "--always")
 	if wide := "grants net: GET " + h.site + "/one?, with any headers and any body "; !strings.Contains(strings.Join(strings.Fields(seen), " "), wide) {
-		t.Errorf("a person is not told what always lets pass: %q", seen)
+		t.Errorf("allow --always: got %q, want %q in it", seen, wide)
 	}
 	if code != 0 || out != "allowed always: net: GET "+h.site+"/one?\n" || !strings.Contains(seen, "it says   reads the pages that it is asked for") {
 		t.Errorf("got %d %q %q, want 0, %q, %q in it", code, out, seen, "allowed always: net: GET "+h.site+"/one?\n", "it says   reads the pages that it is asked for")
@@ -222,10 +222,10 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 	}
 	out1, err := h.program("explain", "fetch", "GET "+h.site+"/one").Output()
 	if err != nil || !strings.HasPrefix(string(out1), "allowed: GET "+h.site+"/one\n  by the answer "+q.ID+": net: GET "+h.site+"/one?\n") || strings.Contains(string(out1), "no plugin") {
-		t.Errorf("explain knows nothing of the answer: %s %v", out1, err)
+		t.Errorf("explain: got %s, %v, want it allowed by the answer %s", out1, err, q.ID)
 	}
 	if said, failed := h.fetch(s, "/two"); !failed {
-		t.Errorf("got %q", said)
+		t.Errorf("/two: got %q, want a refusal", said)
 	}
 	if _, out, code := h.answer("yes", "deny", h.asked("/two").ID); code != 0 || !strings.HasPrefix(out, "refused: GET") || !strings.Contains(out, "sallyport revoke ") {
 		t.Errorf("got %d %q, want 0, %q at its start, %q in it", code, out, "refused: GET", "sallyport revoke ")
@@ -258,7 +258,7 @@ func (h *askingHost) logged(lines ...string) {
 		}
 	}
 	if out, err := h.program("audit", "verify").Output(); err != nil {
-		h.t.Errorf("%s: %v", out, err)
+		h.t.Errorf("audit verify: got %v, want success: %s", err, out)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestAnswer_holdsInFourProcesses(t *testing.T) {
 	}
 	for _, s := range sessions {
 		if said, failed := h.fetch(s, "/shared"); !failed {
-			t.Errorf("got %q", said)
+			t.Errorf("/shared: got %q, want a refusal", said)
 		}
 	}
 	id := h.one().ID // there is one question for all

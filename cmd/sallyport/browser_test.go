@@ -36,7 +36,7 @@ func openTab(t *testing.T, address string) *tab {
 	t.Helper()
 	name, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatalf("%v; make browser installs it", err)
+		t.Fatalf("chromium: got %v, want it installed (make browser)", err)
 	}
 	profile, err := os.MkdirTemp("", "sallyport-tab-")
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *tab) send(method string, params map[string]any) json.RawMessage {
 		}
 		if m.ID == b.n {
 			if m.Error != nil {
-				b.t.Fatalf("%s: %s", method, m.Error)
+				b.t.Fatalf("%s: got %s, want success", method, m.Error)
 			}
 			return m.Result
 		}
@@ -219,15 +219,15 @@ func TestBrowser_answersACall(t *testing.T) {
 	}
 	where := strings.TrimPrefix(address[:strings.Index(address, "/#")], "http://")
 	if r, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sallyport://plugins"}); err != nil || strings.Contains(fmt.Sprint(r.Contents[0]), where) {
-		t.Error("a client is told where the console is:", r, err)
+		t.Errorf("a client's list of plugins: got %v, %v, want no address of the console", r, err)
 	}
 	third := begin("/hour")
 	b.click("/hour", "For an hour")
 	if e := <-third; e.failed {
-		t.Errorf("got %+v", e)
+		t.Errorf("got %+v, want success", e)
 	}
 	if said, failed := h.fetch(session, "/hour"); failed { // answered for an hour: no question
-		t.Error(said)
+		t.Errorf("/hour: got %q, want success without a question", said)
 	}
 	list, err := h.program("grants").Output()
 	if err != nil || !strings.Contains(string(list), "fetch may net: GET "+h.site+"/hour") || !strings.Contains(string(list), "fetch may not GET "+h.site+"/once") {
@@ -237,10 +237,10 @@ func TestBrowser_answersACall(t *testing.T) {
 	token := address[strings.Index(address, "#")+1:]
 	log, err := os.ReadFile(filepath.Join(h.state, "sallyport.log"))
 	if err != nil || bytes.Contains(log, []byte(token)) {
-		t.Errorf("the log holds the token, or is not there: %v", err)
+		t.Errorf("the log: got the token in it, or %v, want a log without it", err)
 	}
 	if bar := b.eval("location.href"); strings.Contains(bar, token) {
-		t.Error(bar)
+		t.Errorf("location: got %s, want no token in it", bar)
 	}
 	b.click("/hour", "Take back")
 	b.wait(`![...document.querySelectorAll(".row")].some(r => r.textContent.includes("/hour") && r.textContent.includes("Take back"))`)
@@ -262,7 +262,7 @@ func showsWords(t *testing.T, h *askingHost, b *tab) {
 	}
 	b.wait(`document.querySelector("#questions").innerText.includes("</p><img src=x")`)
 	if got := b.eval(`[document.images.length, document.scripts.length, document.title]`); got != `[0,1,"(1) Sallyport: test"]` {
-		t.Errorf("the page became %s", got)
+		t.Errorf("page: got %s, want no image and no script of the question", got)
 	}
 }
 
@@ -292,6 +292,6 @@ func oneClick(t *testing.T, h *askingHost, b *tab) {
 	b.click("a.example/two", "Refuse")
 	b.wait(`document.querySelectorAll(".question").length === 0`)
 	if q, err := s.Question(context.Background(), "two"); err != nil || !q.Refused {
-		t.Errorf("got %+v %v", q, err)
+		t.Errorf("question two: got %+v, %v, want it refused", q, err)
 	}
 }

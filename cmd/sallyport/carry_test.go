@@ -22,7 +22,7 @@ func TestApprove_carriesAnswers(t *testing.T) {
 		s := h.serve()
 		h.fetch(s, "/one")
 		if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
-			t.Fatal(seen, out)
+			t.Fatalf("allow: got exit code %d: %s%s, want 0", code, seen, out)
 		}
 		eventually(t, "the answer holds", func() bool { _, failed := h.fetch(s, "/one"); return !failed })
 		var old questionJSON
@@ -58,17 +58,17 @@ func TestApprove_carriesAnswers(t *testing.T) {
 		}
 		for _, q := range h.pending() {
 			if q.ID == old.ID {
-				t.Errorf("a question of the bytes before waits: %+v", q)
+				t.Errorf("got question %+v of the previous bytes, want none", q)
 			}
 		}
 		eventually(t, "the new bytes serve", func() bool { return h.digest() != old.Digest })
 		s = h.serve()
 		if answer, failed := h.fetch(s, "/one"); failed == carry {
-			t.Errorf("carried %v: %s", carry, answer)
+			t.Errorf("carried %v: got failed %t: %s, want %t", carry, failed, answer, !carry)
 		}
 		list, err := h.program("grants").Output()
 		if err != nil || strings.Contains(string(list), old.Digest) {
-			t.Errorf("got %s, %v", list, err)
+			t.Errorf("grants: got %s, %v, want none of %s", list, err, old.Digest)
 		}
 		if carry {
 			h.logged(`"answer":"carry"`)
@@ -85,7 +85,7 @@ func (h *askingHost) digest() string {
 	}
 	var all []struct{ Digest string }
 	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
-		h.t.Fatalf("got %s: %v", out, err)
+		h.t.Fatalf("list: got %s, %v, want plugins", out, err)
 	}
 	return all[0].Digest
 }
@@ -99,7 +99,7 @@ func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 		address := consoleAt(t, h.state)
 		h.fetch(s, "/one")
 		if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
-			t.Fatal(seen, out)
+			t.Fatalf("allow: got exit code %d: %s%s, want 0", code, seen, out)
 		}
 		eventually(t, "the answer holds", func() bool { _, failed := h.fetch(s, "/one"); return !failed })
 		file, before := filepath.Join(h.dir, "fetch.wasm"), h.digest()
@@ -115,15 +115,15 @@ func TestConsole_carriesAnswersWithAnApproval(t *testing.T) {
 		}
 		order["do"], order["seen"] = "approve", shown.Seen
 		if code, text := atConsole(t, address, "POST", "/order", order); code != http.StatusOK {
-			t.Fatal(code, text)
+			t.Fatalf("approve: got %d %s, want %d", code, text, http.StatusOK)
 		}
 		eventually(t, "the new bytes serve", func() bool { return h.digest() != before })
 		s = h.serve()
 		if answer, failed := h.fetch(s, "/one"); failed == carry {
-			t.Errorf("carried %v: %s", carry, answer)
+			t.Errorf("carried %v: got failed %t: %s, want %t", carry, failed, answer, !carry)
 		}
 		if list, err := h.program("grants").Output(); err != nil || strings.Contains(string(list), before) {
-			t.Errorf("got %s, %v", list, err)
+			t.Errorf("grants: got %s, %v, want none of %s", list, err, before)
 		}
 		if carry {
 			h.logged(`"by":"console","answer":"carry"`)

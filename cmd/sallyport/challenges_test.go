@@ -19,17 +19,17 @@ func TestChallenge03_stderrDiscipline(t *testing.T) {
 	s := connect(t, "", folder(t, guest(t, "misbehave")))
 	// Guest output never reaches the protocol stream: it would break the client.
 	if got := text(call(t, s, "misbehave-stdout", map[string]any{"text": "a"})); got != "a" {
-		t.Errorf("stdout: got %q", got)
+		t.Errorf("stdout: got %q, want a", got)
 	}
 	if got := text(call(t, s, "misbehave-stderr", map[string]any{"text": "b"})); got != "b" {
-		t.Errorf("stderr: got %q", got)
+		t.Errorf("stderr: got %q, want b", got)
 	}
 	r := call(t, s, "misbehave-panic", map[string]any{"text": "c"})
 	if !r.IsError || !strings.Contains(text(r), "about to fail: c") {
-		t.Errorf("the end of standard error does not come with the failure: %q", text(r))
+		t.Errorf("a panic: got %q, want the end of standard error in it", text(r))
 	}
 	if strings.Contains(text(r), "goroutine ") {
-		t.Errorf("the guest's stack reached the client: %q", text(r))
+		t.Errorf("a panic: got %q, want no stack of the guest", text(r))
 	}
 	log, err := os.ReadFile(filepath.Join(sharedState(t), "state", "sallyport.log"))
 	if err != nil {
@@ -55,14 +55,14 @@ func TestChallenge09_binary(t *testing.T) {
 		}
 		r, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "file://" + file})
 		if err != nil {
-			t.Fatalf("%d bytes: %v", n, err)
+			t.Fatalf("%d bytes: got %v, want success", n, err)
 		}
 		got := r.Contents[0].Blob
 		if n > 0 && r.Contents[0].Text != "" {
 			got = []byte(r.Contents[0].Text)
 		}
 		if sha256.Sum256(got) != sha256.Sum256(want) {
-			t.Errorf("%d bytes did not survive: got %d, %.40s", n, len(got), base64.StdEncoding.EncodeToString(got))
+			t.Errorf("%d bytes: got %d bytes, %.40s, want them unchanged", n, len(got), base64.StdEncoding.EncodeToString(got))
 		}
 	}
 }
@@ -81,11 +81,11 @@ func TestChallenge18_errorQuality(t *testing.T) {
 	} {
 		r := call(t, s, c.tool, c.args)
 		if !r.IsError {
-			t.Errorf("%s: no error: %s", c.tool, text(r))
+			t.Errorf("%s: got success: %s, want an error", c.tool, text(r))
 		}
 		for _, w := range c.want {
 			if !strings.Contains(text(r), w) {
-				t.Errorf("%s: %q does not say %q", c.tool, text(r), w)
+				t.Errorf("%s: got %q, want %q in it", c.tool, text(r), w)
 			}
 		}
 		if c.kind != "" && kindOf(r) != c.kind {
@@ -116,6 +116,6 @@ func TestChallenge28_configPrecedence(t *testing.T) {
 		}
 	}
 	if got := rows["limits.deadline"]; len(got) != 3 || got[0] != "5s" || got[1] != "file" || !strings.HasSuffix(got[2], "sallyport.yaml:3") {
-		t.Errorf("limits.deadline: got %v", got)
+		t.Errorf("limits.deadline: got %v, want 5s of line 3 of the file", got)
 	}
 }

@@ -28,10 +28,10 @@ func TestChallenge07_nonDeterminism(t *testing.T) {
 	}
 	a, b, c := facts("--seed", "1"), facts("--seed", "1"), facts("--seed", "2")
 	if cutReceipt(a) != cutReceipt(b) || cutReceipt(a) == cutReceipt(c) || !strings.Contains(a, "slept 1h0m0s") {
-		t.Errorf("seed 1: %s\nagain: %s\nseed 2: %s", a, b, c)
+		t.Errorf("seed 1: got %s\nagain: %s\nseed 2: %s\nwant the first two alike, the third not", a, b, c)
 	}
 	if fuel := member(a, `"fuel": `); fuel == "" || fuel != member(b, `"fuel": `) {
-		t.Errorf("fuel %q and %q", fuel, member(b, `"fuel": `))
+		t.Errorf("got fuel %q and %q, want the same", fuel, member(b, `"fuel": `))
 	}
 }
 
@@ -55,17 +55,17 @@ func TestChallenge11_hanging(t *testing.T) {
 	for range 3 {
 		begin := time.Now()
 		if r := call(t, s, "misbehave-loop", nil); kindOf(r) != "deadline" {
-			t.Errorf("a loop ended as %q: %s", kindOf(r), text(r))
+			t.Errorf("a loop: got kind %q: %s, want deadline", kindOf(r), text(r))
 		}
 		t.Logf("ended after %v of 300ms", time.Since(begin))
 		if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "a"})); got != "a" {
-			t.Errorf("the next call: %q", got)
+			t.Errorf("the next call: got %q, want a", got)
 		}
 	}
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{
 		Meta: mcp.Meta{"dev.sallyport/timeoutMs": 50}, Name: "misbehave-loop"})
 	if err != nil || kindOf(r) != "deadline" || !strings.Contains(text(r), "the deadline was exceeded") {
-		t.Errorf("with a time of the caller's own: %v, %s", err, text(r))
+		t.Errorf("with the caller's deadline: got %v, %s, want a deadline exceeded", err, text(r))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestChallenge15_concurrency(t *testing.T) {
 			case kindOf(r) == "limit":
 				refused.Add(1)
 			case text(r) != "" || r.IsError:
-				t.Errorf("call %d found %q", i, text(r))
+				t.Errorf("call %d: got %q, isError %t, want no memory", i, text(r), r.IsError)
 			default:
 				served.Add(1)
 			}
@@ -93,7 +93,7 @@ func TestChallenge15_concurrency(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d served, %d refused", served.Load(), refused.Load())
 	if served.Load() < 3 {
-		t.Error("too few were served")
+		t.Errorf("got %d calls served, want 3 or more", served.Load())
 	}
 	kept := connect(t, "plugins: {misbehave: {state: session}}", folder(t, guest(t, "misbehave")))
 	for _, want := range []string{"", "0", "1"} {
@@ -152,6 +152,6 @@ func TestChallenge17_childProcesses(t *testing.T) {
 	after, children := count()
 	t.Logf("%d files before %d calls, %d after", before, calls, after)
 	if after > before+8 || children != "" {
-		t.Errorf("%d files before, %d after; children %q", before, after, children)
+		t.Errorf("got %d files open, children %q, want at most %d, none", after, children, before+8)
 	}
 }

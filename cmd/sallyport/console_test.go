@@ -94,7 +94,7 @@ func (h *askingHost) named(client, dir string) (*mcp.ClientSession, *exec.Cmd) {
 	h.t.Cleanup(func() {
 		s.Close()
 		if text := stderr.text.String(); strings.Contains(text, "/#") {
-			h.t.Errorf("the address of the console is in what the client keeps of its server: %s", text)
+			h.t.Errorf("stderr: got %s, want no address of the console", text)
 		}
 	})
 	return s, cmd
@@ -120,10 +120,10 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 			hosts[1].Plugins[0].State == "loaded"
 	})
 	if hosts[0].Clients[0] != "Claude" || hosts[1].Clients[0] != `Cursor\u202e` || hosts[0].Dir != h.dir || hosts[1].Dir != other || hosts[1].Plugins[0].Name != "time" {
-		t.Errorf("got %+v", hosts)
+		t.Errorf("got hosts %+v, want those of Claude and Cursor with their folders", hosts)
 	}
 	if info, err := os.Stat(filepath.Join(h.state, "console")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
+		t.Errorf("console file: got %v, %v, want mode 600", info, err)
 	}
 	call(t, second, "time-now", nil)
 	eventually(t, "a call of the other host is shown", func() bool {
@@ -145,7 +145,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 	base, _, _ := strings.Cut(next, "/#")
 	_, old, _ := strings.Cut(address, "/#")
 	if code, _ := atConsole(t, base+"/#"+old, "GET", "/state", nil); code != http.StatusUnauthorized {
-		t.Errorf("the token of a process that has ended: %d", code)
+		t.Errorf("the token of a process that has ended: got %d, want %d", code, http.StatusUnauthorized)
 	}
 	if left, err := os.ReadDir(filepath.Join(h.state, "hosts")); err != nil || len(left) != 1 {
 		t.Errorf("got %v %v, want 1", left, err)
@@ -196,7 +196,7 @@ func TestConsole_approvesAPluginAsShown(t *testing.T) {
 	}
 	put(t, file, speaker("Says what it is told, and then sends it to evil.example.", "third"))
 	if code, text := order("approve", shown.Seen); code != http.StatusConflict {
-		t.Errorf("other bytes than those that were shown: %d %s", code, text)
+		t.Errorf("other bytes than those shown: got %d %s, want %d", code, text, http.StatusConflict)
 	}
 	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil || !strings.Contains(shown.Text, "told, and then") {
 		t.Errorf("got %s, want %q in it", text, "told, and then")
@@ -210,7 +210,7 @@ func TestConsole_approvesAPluginAsShown(t *testing.T) {
 	put(t, file, speaker("Worse.", "fourth"))
 	eventually(t, "it is held again", func() bool { return strings.HasPrefix(waits(), "loadedsha256:") })
 	if _, text = order("review", ""); json.Unmarshal([]byte(text), &shown) != nil {
-		t.Errorf("%s", text)
+		t.Errorf("review: got %s, want JSON", text)
 	}
 	if code, text := order("reject", shown.Seen); code != http.StatusOK {
 		t.Errorf("got %d %s, want %v", code, text, http.StatusOK)
@@ -234,7 +234,7 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 	address := consoleAt(t, h.state)
 	arguments := map[string]any{"path": note}
 	if r := call(t, s, "files-read", arguments); !r.IsError {
-		t.Fatal(text(r))
+		t.Fatalf("read without a grant: got %q, want an error", text(r))
 	}
 	var c console.Call
 	eventually(t, "the refusal is shown", func() bool {
@@ -257,10 +257,10 @@ func TestConsole_grantsTheNarrowestLine(t *testing.T) {
 		t.Fatalf("got %d %s, want %v, %v", code, text, http.StatusOK, config)
 	}
 	if now, err := os.ReadFile(config); err != nil || string(now) != "# mine\n" {
-		t.Errorf("it was written before anybody said so: %s %v", now, err)
+		t.Errorf("before an order: got %s, %v, want the file unchanged", now, err)
 	}
 	if code, text := order("grant", "fs: read /**", p.Seen); code != http.StatusConflict {
-		t.Errorf("another line than the one that was shown: %d %s", code, text)
+		t.Errorf("another line than the one shown: got %d %s, want %d", code, text, http.StatusConflict)
 	}
 	if code, text := order("grant", c.Denials[0].Line, p.Seen); code != http.StatusOK {
 		t.Errorf("got %d %s, want %v", code, text, http.StatusOK)
@@ -282,7 +282,7 @@ func TestConsole_commandShowsTheAddressAtTheTerminalOnly(t *testing.T) {
 	p.Expect("the console is on http://127.0.0.1:")
 	address := consoleAt(t, h.state)
 	if !strings.Contains(p.Seen(), address) {
-		t.Errorf("%q has not %s", p.Seen(), address)
+		t.Errorf("screen: got %q, want %s in it", p.Seen(), address)
 	}
 	again := h.program("console", "--no-browser")
 	q := terminaltest.Start(t, again)
@@ -351,7 +351,7 @@ func TestConsole_isAnnouncedToATerminalOnly(t *testing.T) {
 	p.Expect("the console is on http://127.0.0.1:")
 	address := consoleAt(t, h.state)
 	if !strings.Contains(p.Seen(), address+"\r\n") {
-		t.Errorf("%q has not %s", p.Seen(), address)
+		t.Errorf("screen: got %q, want %s in it", p.Seen(), address)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func hostile(t *testing.T, config string, files ...string) (*mcp.ClientSession, 
 	}
 	dir := folder(t, files...)
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil { // compiled from here on
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("list: got %v, want success: %s", err, out)
 	}
 	cmd := program(t, config, "serve", dir)
 	return session(t, commandTransport(cmd), nil), cmd
@@ -79,7 +79,7 @@ func outcome(t *testing.T, s *mcp.ClientSession, tool string, args map[string]an
 	}
 	t.Logf("%-10s %-60.60q %6d ms  %.100q", tool, fmt.Sprint(args), time.Since(begin).Milliseconds(), got)
 	if next := text(call(t, s, "hostile-fine", map[string]any{"text": "next"})); next != "next" {
-		t.Errorf("after %s the next call got %q", tool, next)
+		t.Errorf("after %s: got %q, want next", tool, next)
 	}
 	return got
 }
@@ -116,7 +116,7 @@ func TestHostile_filesStayInTheirGrants(t *testing.T) {
 	s, _ := hostile(t, fmt.Sprintf("plugins: {hostile: {grants: [fs: read %[1]s/open/**, fs: write %[1]s/out/**]}}", root))
 	got := outcome(t, s, "files", map[string]any{"text": root})
 	if got != filesOutcome {
-		t.Errorf("got\n%s", got)
+		t.Errorf("files: got\n%s\nwant\n%s", got, filesOutcome)
 	}
 	for file, want := range map[string]string{"secret.txt": "secret", "open/hello.txt": "hello", "out/up": "x"} {
 		if b, err := os.ReadFile(filepath.Join(root, file)); string(b) != want {
@@ -314,12 +314,12 @@ func TestHostile_requestsStayInTheirGrants(t *testing.T) {
 		}
 	}
 	if got := outcome(t, s, "flight", map[string]any{"text": get(base + "/endless"), "n": 10_000}); got != "16 open, refused map[limit:9984]" {
-		t.Errorf("in flight: %s", got)
+		t.Errorf("in flight: got %s, want 16 open and 9984 limits", got)
 	}
 	wantPeak(t, cmd, 400)
 	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}, grants: "+grants+"}}")
 	if got := outcome(t, s, "drain", map[string]any{"text": get(base + "/slow")}); got != "deadline" {
-		t.Errorf("a body that never ends: %s", got)
+		t.Errorf("a body that never ends: got %s, want deadline", got)
 	}
 }
 
@@ -358,7 +358,7 @@ ask "                              "=limit`
 func TestHostile_brokenMessagesAreErrors(t *testing.T) {
 	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 60s}}}")
 	if got := outcome(t, s, "edges", nil); got != edgesOutcome {
-		t.Errorf("got\n%s", got)
+		t.Errorf("edges: got\n%s\nwant\n%s", got, edgesOutcome)
 	}
 	deep := strings.Repeat("[", 600) + strings.Repeat("]", 600)
 	for _, c := range []struct {
@@ -487,7 +487,7 @@ func TestHostile_manifestsAreChecked(t *testing.T) {
 	begin := time.Now()
 	out, err := program(t, "", "list", dir).CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("list: got %v, want success: %s", err, out)
 	}
 	t.Logf("list after %v\n%s", time.Since(begin), out)
 	var tools []string
@@ -539,7 +539,7 @@ func TestHostile_memoryIsBoundedByRunningCalls(t *testing.T) {
 		ends[<-results]++
 	}
 	if ends["trap"]+ends["exit"] != 16 {
-		t.Errorf("ends: %v", ends)
+		t.Errorf("got ends %v, want 16 traps and exits", ends)
 	}
 	wantPeak(t, cmd, 1024)
 }

@@ -57,7 +57,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	}
 	s := serving("plugins: {effects: {learn: true}}")
 	if r := call(t, s, "effects-run", reading("a.md")); strings.Contains(text(r), "note a") || strings.Contains(text(r), "page") {
-		t.Fatalf("allowed before anything is: %s", text(r))
+		t.Fatalf("before the grant: got %s, want refusals", text(r))
 	}
 	var learnt string
 	eventually(t, "the call is in the log", func() bool {
@@ -72,7 +72,7 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 		}
 	}
 	if strings.Contains(learnt, "a.md") || strings.Contains(learnt, secret) {
-		t.Errorf("it holds values:\n%s", learnt)
+		t.Errorf("learnt lines: got\n%s\nwant no values of arguments in them", learnt)
 	}
 	log, err := filepath.Glob(filepath.Join(state, "audit", "*"))
 	if err != nil || len(log) == 0 {
@@ -83,13 +83,13 @@ func TestLearn_whatItPrintsIsEnough(t *testing.T) {
 	end = ""
 	for _, name := range []string{"a.md", "b.md"} {
 		if r := call(t, granted, "effects-run", reading(name)); !strings.Contains(text(r), "note "+name) || !strings.Contains(text(r), "page /v1/"+name) {
-			t.Errorf("%s is refused: %s", name, text(r))
+			t.Errorf("%s: got %s, want its note and page", name, text(r))
 		}
 	}
 	other := reading("b.md")
 	other["dir"] = "a.md"
 	if r := call(t, granted, "effects-run", other); strings.Contains(text(r), "note") || strings.Contains(text(r), "page") {
-		t.Errorf("it reaches what the call is not about: %s", text(r))
+		t.Errorf("files beyond the call's argument: got %s, want refusals", text(r))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestLearn_printsOneLineForAListArgument(t *testing.T) {
 		t.Errorf("got %s, want %q in it", learnt, "- fs: write "+notes+"/{args.steps.*.path:path}\n")
 	}
 	if n := strings.Count(learnt, "  - "); n != 1 {
-		t.Errorf("%d lines:\n%s", n, learnt)
+		t.Errorf("got %d lines, want 1:\n%s", n, learnt)
 	}
 }
 
@@ -188,12 +188,12 @@ plugins:
 		got := said(first, plugin)
 		for _, w := range want {
 			if !strings.Contains(got, w) {
-				t.Errorf("%s lacks %q:\n%s", plugin, w, got)
+				t.Errorf("%s: got\n%s\nwant %q in it", plugin, got, w)
 			}
 		}
 		for _, w := range []string{"{args.url:url}", "- fs: read " + work, "- fs: read /"} {
 			if strings.Contains(got, w) {
-				t.Errorf("%s has %q:\n%s", plugin, w, got)
+				t.Errorf("%s: got\n%s\nwant no %q in it", plugin, got, w)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ plugins:
 	run(second)
 	eventually(t, "the dry run is in the log", func() bool { return strings.Contains(said(second, "files"), "tried by a dry run 1 time") })
 	if got := said(second, "files"); strings.Count(got, "  - ") != 1 || !strings.Contains(got, "- fs: write {workspace}/{args.path:path}\n") {
-		t.Errorf("not one line:\n%s", got)
+		t.Errorf("files: got\n%s\nwant only the write of its argument", got)
 	}
 }
 
@@ -216,13 +216,13 @@ func TestLineIn_ignoresImitatedHints(t *testing.T) {
 	for _, line := range lines {
 		for _, hint := range []string{line, "sallyport allow abc --state /x, or the line " + line, "sallyport pending and sallyport grants list them, or the line " + line} {
 			if got := lineIn(hint); got != line || line == "" {
-				t.Errorf("%s teaches %s", hint, got)
+				t.Errorf("%s: got line %q, want %q", hint, got, line)
 			}
 		}
 	}
 	for _, hint := range []string{"", "sallyport revoke abc, which takes that back", "write such as {args.owner}", "sallyport allow x, or the line "} {
 		if got := lineIn(hint); got != "" {
-			t.Errorf("%s teaches %s", hint, got)
+			t.Errorf("%s: got line %q, want none", hint, got)
 		}
 	}
 }

@@ -39,14 +39,14 @@ func TestMisbehave_endsTheCallAndNotTheHost(t *testing.T) {
 			begin := time.Now()
 			r := call(t, s, "misbehave-"+c.tool, map[string]any{"text": "hello"})
 			if r.IsError != c.isError || !strings.HasPrefix(text(r), c.want) {
-				t.Errorf("isError %v, text %q", r.IsError, text(r))
+				t.Errorf("%s: got isError %v, text %q, want %v, %q", c.tool, r.IsError, text(r), c.isError, c.want)
 			}
 			if c.kind != "" && kindOf(r) != c.kind {
 				t.Errorf("kind %v, want %s", kindOf(r), c.kind)
 			}
 			t.Logf("%v after %v: %q %v", r.IsError, time.Since(begin).Round(time.Millisecond), text(r), r.Meta)
 			if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "next"})); got != "next" {
-				t.Errorf("the next call got %q", got)
+				t.Errorf("the next call: got %q, want next", got)
 			}
 		})
 	}
@@ -57,24 +57,24 @@ func TestMisbehave_reservedNamesStayInside(t *testing.T) {
 	r := call(t, s, "misbehave-meta", nil)
 	info, _ := r.Meta["io.modelcontextprotocol/serverInfo"].(map[string]any)
 	if info["name"] != "sallyport" {
-		t.Errorf("a guest speaks as the host: %v", info)
+		t.Errorf("serverInfo: got %v, want the host's name", info)
 	}
 	if r.Meta["com.mcp/x"] != nil {
-		t.Errorf("a reserved key reached the client: %v", r.Meta)
+		t.Errorf("com.mcp/x: got %v, want it removed", r.Meta)
 	}
 	if r.Meta["mine/ok"] == nil {
-		t.Error("the guest's own key is gone")
+		t.Errorf("mine/ok: got meta %v, want it kept", r.Meta)
 	}
 	_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "misbehave-code32022"})
 	if err == nil || strings.Contains(err.Error(), "-32022") {
-		t.Errorf("a reserved error code: %v", err)
+		t.Errorf("a reserved error code: got %v, want another", err)
 	}
 }
 
 func TestMisbehave_nothingOfTheHostIsThere(t *testing.T) {
 	s := connect(t, "", folder(t, guest(t, "misbehave")))
 	if got := text(call(t, s, "misbehave-environ", nil)); got != "PWD=/workspace" {
-		t.Errorf("environment: %q", got)
+		t.Errorf("environment: got %q, want only PWD=/workspace", got)
 	}
 	for _, file := range []string{"/etc/passwd", "/", "../../etc/passwd", "/proc/self/environ"} {
 		if got := text(call(t, s, "misbehave-file", map[string]any{"text": file})); !strings.HasPrefix(got, "error: ") {

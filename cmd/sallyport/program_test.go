@@ -101,7 +101,7 @@ func bundled(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Fatalf("%v; run make plugins", err)
+		t.Fatalf("plugin: got %v, want it built (make plugins)", err)
 	}
 	return file
 }
@@ -112,7 +112,7 @@ var unpacked = once(func(t *testing.T, name string) string {
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("build %s: got %v, want success: %s", name, err, text)
 	}
 	return out
 })
@@ -128,7 +128,7 @@ var guest = once(func(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if text, err := program(t, "", "pack", out).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("pack: got %v, want success: %s", err, text)
 	}
 	return out
 })
@@ -185,7 +185,7 @@ func session(t *testing.T, transport mcp.Transport, o *mcp.ClientOptions) *mcp.C
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
+			t.Errorf("close: got %v, want success", err)
 		}
 	})
 	return s
@@ -216,7 +216,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) 
 	defer cancel()
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		t.Fatalf("%s: %v", tool, err)
+		t.Fatalf("%s: got %v, want a result", tool, err)
 	}
 	return r
 }
@@ -286,16 +286,16 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) string {
 		cmd.Process.Signal(os.Interrupt)
 		<-seen
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve: %v", err)
+			t.Errorf("serve: got %v, want success", err)
 		}
 	})
 	select {
 	case u := <-url:
 		return u
 	case <-seen:
-		t.Fatal("the server ended")
+		t.Fatalf("serve: got its end, want an address")
 	case <-time.After(60 * time.Second):
-		t.Fatal("the server does not answer")
+		t.Fatalf("serve: got no address in 60 s, want one")
 	}
 	return ""
 }

@@ -31,10 +31,10 @@ func example(t *testing.T, name string) string {
 	cmd.Dir = filepath.Join("..", "..", "pdk", "go")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("build: got %v, want success: %s", err, text)
 	}
 	if text, err := program(t, "", "pack", out).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("pack: got %v, want success: %s", err, text)
 	}
 	return out
 }
@@ -186,15 +186,15 @@ func replicas(t *testing.T, calls int) {
 	t.Logf("%d calls of three rounds in %v", calls, time.Since(begun).Round(time.Millisecond))
 	for n := range counts {
 		if got := counts[n].Load(); got != int64(3*calls/2) {
-			t.Errorf("host %d had %d requests of %d", n, got, 3*calls)
+			t.Errorf("host %d: got %d requests, want %d", n, got, 3*calls/2)
 		}
 	}
 	if len(up.orders) != calls {
-		t.Errorf("%d orders of %d calls", len(up.orders), calls)
+		t.Errorf("got %d orders, want %d", len(up.orders), calls)
 	}
 	for number, n := range up.orders {
 		if n != 1 {
-			t.Errorf("order %s came %d times", number, n)
+			t.Errorf("order %s: got it %d times, want once", number, n)
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -216,7 +216,7 @@ func TestReplicas_refuseOtherKeys(t *testing.T) {
 	one, other := serveURL(t, config("a"), dir, "--no-token"), serveURL(t, config("b"), dir, "--no-token")
 	err := place([]string{one, other}, 0, "http://shop.example/")
 	if err == nil || !strings.Contains(err.Error(), "requestState was not made by this server, or was changed") {
-		t.Errorf("got %v", err)
+		t.Errorf("a replica of other keys: got %v, want a refusal of requestState", err)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
@@ -236,7 +236,7 @@ func TestReplicas_refuseOtherTokens(t *testing.T) {
 	one, replica, other := host(tokens["ours"]), host(tokens["ours"]), host(tokens["theirs"])
 	asked, err := postAs(tokens["ours"], one, 1, map[string]any{"arguments": map[string]any{"item": "tea", "shop": "http://shop.example/"}})
 	if err != nil || asked.Result.RequestState == "" {
-		t.Fatalf("got %+v, %v", asked, err)
+		t.Fatalf("got %+v, %v, want a requestState", asked, err)
 	}
 	answers := map[string]any{}
 	for key := range asked.Result.InputRequests {
@@ -244,10 +244,10 @@ func TestReplicas_refuseOtherTokens(t *testing.T) {
 	}
 	more := map[string]any{"arguments": map[string]any{"item": "tea", "shop": "http://shop.example/"}, "requestState": asked.Result.RequestState, "inputResponses": answers}
 	if _, err := postAs(tokens["theirs"], other, 2, more); err == nil || !strings.Contains(err.Error(), "requestState belongs to another request") {
-		t.Errorf("another alice: %v", err)
+		t.Errorf("another caller of one name: got %v, want a refusal of requestState", err)
 	}
 	if _, err := postAs(tokens["ours"], replica, 3, more); err != nil {
-		t.Errorf("the same alice: %v", err)
+		t.Errorf("the same caller: got %v, want success", err)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

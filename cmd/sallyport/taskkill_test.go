@@ -91,7 +91,7 @@ func (k *killing) turn(t *testing.T, c *lineClient) error {
 			return err
 		}
 		if refused != "" {
-			t.Fatalf("task %d: %s", n, refused)
+			t.Fatalf("task %d: got refusal %s, want success", n, refused)
 		}
 		switch v.Status {
 		case "input_required":
@@ -150,7 +150,7 @@ func TestKill_everyTaskEndsAndSendsOnce(t *testing.T) {
 			continue
 		}
 		if killed++; killed > kills {
-			t.Fatalf("the host ended by itself: %v", err)
+			t.Fatalf("got the host's end after %d kills, %v, want it running", kills, err)
 		}
 	}
 	t.Logf("killed %d times, %d requests", killed, len(b.keys))
@@ -167,10 +167,10 @@ func (k *killing) check(t *testing.T, killed int) {
 			unknown++
 			t.Log("unknown outcome: ", v.Error.Data.Request)
 			if !strings.HasPrefix(v.Error.Data.Request, fmt.Sprintf("POST %s/once/%d/", k.url, n)) || !strings.Contains(v.Error.Message, v.Error.Data.Request) {
-				t.Errorf("task %d: %+v", n, v.Error)
+				t.Errorf("task %d: got %+v, want an unknown outcome of its own POST", n, v.Error)
 			}
 		case v.Status != "completed" || v.Result.IsError || strings.Count(v.Result.Content[0].Text, "did /") != k.requests:
-			t.Errorf("task %d: %+v", n, v)
+			t.Errorf("task %d: got %+v, want it completed with %d requests", n, v, k.requests)
 		default:
 			for i := range k.requests {
 				place := "once"
@@ -178,7 +178,7 @@ func (k *killing) check(t *testing.T, killed int) {
 					place = "again"
 				}
 				if got := len(k.bank.paths[fmt.Sprintf("/%s/%d/%d", place, n, i)]); got != 1 {
-					t.Errorf("task %d: request %d has %d keys", n, i, got)
+					t.Errorf("task %d: request %d: got %d keys, want 1", n, i, got)
 				}
 			}
 		}
@@ -186,11 +186,11 @@ func (k *killing) check(t *testing.T, killed int) {
 	for path, keys := range k.bank.paths {
 		for key := range keys {
 			if times := k.bank.keys[key]; key == "" || times != 1 && !strings.HasPrefix(path, "/again/") {
-				t.Errorf("%s came %d times with key %q", path, times, key)
+				t.Errorf("%s: got key %q %d times, want once", path, key, times)
 			}
 		}
 	}
 	if most := killed * 4; unknown > most { // four calls of a plugin run concurrently
-		t.Errorf("%d unknown outcomes of %d kills", unknown, killed)
+		t.Errorf("got %d unknown outcomes, want at most %d", unknown, most)
 	}
 }

@@ -89,13 +89,13 @@ func TestCompileInChild_startsTheRunningProgram(t *testing.T) {
 	cmd := exec.Command(copied)
 	cmd.Env = append(os.Environ(), replaced+"="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("run of the copy: got %v, want success: %s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "was")); err == nil {
-		t.Error("the program that was put in its place was started")
+		t.Errorf("a replaced program: got it started, want the one that runs")
 	}
 	if compiled, err := os.ReadDir(filepath.Join(dir, "cache")); err != nil || len(compiled) == 0 {
-		t.Errorf("the module was not compiled: %v", err)
+		t.Errorf("got modules %v, %v, want one compiled", compiled, err)
 	}
 }
 
@@ -113,14 +113,14 @@ func TestExecutable_isUsedOnlyWhileUnchanged(t *testing.T) {
 	write("one")
 	f := executableOf(name, nil)
 	if !f.same() {
-		t.Error("it is not the same at once")
+		t.Errorf("the unchanged file: got same false, want true")
 	}
 	write("two")
 	if f.same() {
-		t.Error("another file is the same")
+		t.Errorf("a changed file: got same true, want false")
 	}
 	if os.Remove(name); f.same() || executableOf(name, nil).same() || executableOf(name, os.ErrNotExist).same() {
-		t.Error("no file is the same")
+		t.Errorf("a missing file: got same true, want false")
 	}
 }
 
@@ -158,7 +158,7 @@ func TestSayIfLong_logsLongCompilationsOnly(t *testing.T) {
 	out := &lines{first: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(out, nil))
 	if !sayIfLong(log, time.Hour)() {
-		t.Error("it was told at once")
+		t.Errorf("a short compilation: got a message, want none")
 	}
 	sayIfLong(log, 0)
 	<-out.first
@@ -187,7 +187,7 @@ func TestCompileInChild_returnsOnlyTheReason(t *testing.T) {
 			t.Errorf("%q: %v, want %s", script, err, c.want)
 		}
 		if logged := out.logged(); !strings.Contains(logged, c.logged) || c.logged == "" && logged != "" {
-			t.Errorf("%q: logged %s", script, logged)
+			t.Errorf("%q: got log %q, want %q", script, logged, c.logged)
 		}
 	}
 }

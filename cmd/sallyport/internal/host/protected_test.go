@@ -31,7 +31,7 @@ func reaches(t *testing.T, h *hostfuncs.Host, path string) bool {
 			t.Fatal(err)
 		}
 		if !x.Allowed && !strings.HasSuffix(x.Reason, "protected from every grant") {
-			t.Errorf("%s%s is refused for another reason: %s", verb, path, x.Reason)
+			t.Errorf("%s%s: got reason %s, want it protected from every grant", verb, path, x.Reason)
 		}
 		reached = reached || x.Allowed
 	}
@@ -58,16 +58,16 @@ func TestProtected_coversOtherHostsAndSecrets(t *testing.T) {
 		paths = append(paths, folder, filepath.Join(folder, "approved", "x"))
 	}
 	if len(settings.DefaultFolders()) < 2 {
-		t.Errorf("got %q", settings.DefaultFolders())
+		t.Errorf("got folders %q, want 2 or more", settings.DefaultFolders())
 	}
 	for _, path := range paths {
 		if reaches(t, h, path) {
-			t.Errorf("%s is in reach", path)
+			t.Errorf("%s: got it in reach, want it protected", path)
 		}
 	}
 	for _, path := range []string{filepath.Join(home, "keys", "other"), filepath.Join(home, ".config", "other")} {
 		if !reaches(t, h, path) {
-			t.Errorf("%s is not in reach", path)
+			t.Errorf("%s: got it protected, want it in reach", path)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestProtected_coversASecretOnceNamed(t *testing.T) {
 	defer h.Close()
 	file := filepath.Join(dir, "token")
 	if !reaches(t, h, file) {
-		t.Error("it is out of reach before anybody names it")
+		t.Errorf("an unnamed file: got it protected, want it in reach")
 	}
 	line, err := grant.ParseLine("secret: KEY {from: file ~/token, to: https://a.example/**}")
 	if err != nil {
@@ -87,10 +87,10 @@ func TestProtected_coversASecretOnceNamed(t *testing.T) {
 	}
 	h.Plugin(hostfuncs.Plugin{Name: "other", Grants: grant.NewSet(line)}).Close()
 	if reaches(t, h, file) {
-		t.Error("the file of another plugin's secret is in reach")
+		t.Errorf("the file of another plugin's secret: got it in reach, want it protected")
 	}
 	if h.Protect(nil); reaches(t, h, file) || reaches(t, h, filepath.Join(dir, "state", "x")) {
-		t.Error("with other protected paths it is in reach")
+		t.Errorf("with no protected paths: got it in reach, want it protected")
 	}
 }
 
@@ -124,7 +124,7 @@ func TestConfigure_keepsFilesInUseProtected(t *testing.T) {
 		other + "/keys", other + "/b.wasm", other + "/third/x",
 	} {
 		if reaches(t, h.Gates, path) {
-			t.Errorf("%s is in reach", path)
+			t.Errorf("%s: got it in reach, want it protected", path)
 		}
 	}
 }

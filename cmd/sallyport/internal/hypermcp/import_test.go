@@ -24,7 +24,7 @@ func imported(t testing.TB, config string, o Options) (string, []Remark, *settin
 	}
 	s, err := settings.Load(settings.Options{File: file})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("load: got %v, want success\n%s", err, text)
 	}
 	return text, remarks, s
 }
@@ -97,7 +97,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
 		"fs: write /tmp/x/**\n", `config: {HOME_DIR: "${HOME}", LANG: "en \"US\""}`,
 	} {
 		if !strings.Contains(grants, line) {
-			t.Errorf("%s is not in\n%s", line, grants)
+			t.Errorf("grants: got\n%s\nwant %s in it", grants, line)
 		}
 	}
 	told := ""
@@ -118,7 +118,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
 		"21: plugins.fetch.runtime_config.env_vars.HOME_DIR: taken as it is written",
 	} {
 		if !strings.Contains(told, part) {
-			t.Errorf("%q is not in\n%s", part, told)
+			t.Errorf("remarks: got\n%s\nwant %q in it", told, part)
 		}
 	}
 	if asked != "/opt/fetch.wasm" || len(s.Plugins) != 2 || !s.Plugins[1].Disabled {
@@ -136,7 +136,7 @@ func TestImport_resolvesEachPattern(t *testing.T) {
 		"skip_prompts":["p[12]"],"skip_resources":["secret.*"],"skip_resource_templates":["x://.*"],"memory_limit":null}}}}`, Options{Offer: offer})
 	p := s.Plugins[0]
 	if got := strings.Join(p.Publish.Hide, " "); got != "temp_a old_one p1 p2 x://s x://{t}" || p.Disabled {
-		t.Errorf("%s, disabled: %t", got, p.Disabled)
+		t.Errorf("got hidden %q, disabled %t, want temp_a old_one p1 p2 x://s x://{t}, false", got, p.Disabled)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestImport_resolvesEachPattern(t *testing.T) {
 func TestImport_readsListsOfOlderVersions(t *testing.T) {
 	text, remarks, s := imported(t, `{"plugins":[{"name":"qr-code","path":"qr.wasm"},{"name":"b","path":"https://x.example/b.wasm","runtime_config":{"skip_tools":["a.*"]}}]}`, Options{Dir: "/srv"})
 	if s.Plugins[0].Name != "qr_code" || s.Plugins[0].Source != "/srv/qr.wasm" || !s.Plugins[1].Disabled || len(remarks) != 4 {
-		t.Errorf("%s\n%+v", text, remarks)
+		t.Errorf("got\n%s\n%+v\nwant qr_code of /srv/qr.wasm, the second disabled, 4 remarks", text, remarks)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestImport_isNoWider(t *testing.T) {
 		}
 	}
 	if got := grants.Config(); len(got) != 2 || got["Y"] != "null" || got["Z"] != "~" {
-		t.Errorf("the variables are %v", got)
+		t.Errorf("got variables %v, want Y null and Z ~", got)
 	}
 	if !s.Plugins[1].Disabled || strings.Contains(text, `"/b.wasm"`) || !strings.Contains(text, `"/opt/c.wasm"`) {
 		t.Errorf("got %s, want %q in it", text, `"/opt/c.wasm"`)
@@ -215,7 +215,7 @@ func TestImport_isNoWider(t *testing.T) {
 	told := fmt.Sprint(remarks)
 	for _, part := range []string{`env_vars.X: not carried over: it has no value`, `file://relative/b.wasm names the machine "relative": write file:///PATH`} {
 		if !strings.Contains(told, part) {
-			t.Errorf("%q is not in %s", part, told)
+			t.Errorf("remarks: got %s, want %q in it", told, part)
 		}
 	}
 }

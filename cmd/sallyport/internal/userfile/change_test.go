@@ -31,13 +31,13 @@ func TestChange_refusesAConcurrentChange(t *testing.T) {
 			return appended(old)
 		}, Options{Backup: true})
 		if !errors.Is(err, ErrMeanwhile) {
-			t.Errorf("%q: got %v", before, err)
+			t.Errorf("%q: got %v, want %v", before, err, ErrMeanwhile)
 		}
 		if text, _ := os.ReadFile(file); string(text) != "theirs\n" {
-			t.Errorf("%q: the file holds %s", before, text)
+			t.Errorf("%q: got %s, want theirs", before, text)
 		}
 		if left, _ := filepath.Glob(file + ".*"); len(left) > 0 {
-			t.Errorf("%q: left behind: %v", before, left)
+			t.Errorf("%q: got files %v left, want none", before, left)
 		}
 	}
 }
@@ -52,20 +52,20 @@ func TestChange_keepsLinksAndModes(t *testing.T) {
 	for i, want := range []string{"new\n", "new\nnew\n"} {
 		backup, err := Change(link, appended, Options{Backup: true})
 		if err != nil || (backup != "") != (i > 0) {
-			t.Fatal(backup, err)
+			t.Fatalf("change %d: got backup %q, %v, want one after the first", i, backup, err)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != want {
 			t.Errorf("got %s, %v, want %v", text, err, want)
 		}
 		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("the link is %v, %v", info, err)
+			t.Errorf("the link: got %v, %v, want a link", info, err)
 		}
 		if err := os.Chmod(file, 0o640); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
-		t.Error(info, err)
+		t.Errorf("the file: got %v, %v, want mode 640", info, err)
 	}
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink(loop, loop); err != nil {
@@ -85,7 +85,7 @@ func TestChange_writesNothingOnAnError(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(file); err == nil {
-		t.Error("it was made")
+		t.Errorf("the file: got it made, want none")
 	}
 	if _, err := Change(dir, appended, Options{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v, want an error, %q in it", err, "not a regular file")

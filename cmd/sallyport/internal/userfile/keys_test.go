@@ -23,20 +23,20 @@ func TestOwnKeys_rotateMonthly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(path); OpenToOthers(info.Mode()) {
-		t.Errorf("mode %v", info.Mode())
+		t.Errorf("got mode %v, want none for others", info.Mode())
 	}
 	own(t, path) // unchanged
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, first) {
-		t.Error("a young key was replaced")
+		t.Errorf("a young key: got %q, want %q", again, first)
 	}
 	old := before.Keys().Seal([]byte("text"))
 	age(t, path)
 	if _, err := own(t, path).Keys().Open(old); err != nil {
-		t.Errorf("the old key opens nothing any more: %v", err)
+		t.Errorf("open with the old key: got %v, want success", err)
 	}
 	left, _ := os.ReadDir(filepath.Dir(path))
 	if len(left) != 2 || left[1].Name() != "state-keys.lock" {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("got files %v, want the keys and their lock", left)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestOwnKeys_fillAnEmptyFile(t *testing.T) {
 	}
 	keys := own(t, path).Keys()
 	if text, err := keys.Open(keys.Seal([]byte("text"))); err != nil || string(text) != "text" {
-		t.Errorf("got %q, %v", text, err)
+		t.Errorf("got %q, %v, want text", text, err)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestOwnKeys_areSharedByHostsStartedTogether(t *testing.T) {
 	last := own(t, path)
 	for i, f := range files {
 		if _, err := last.Keys().Open(f.Keys().Seal([]byte("x"))); err != nil {
-			t.Errorf("host %d seals with a key that no file has: %v", i, err)
+			t.Errorf("host %d: got %v, want its seal opened", i, err)
 		}
 	}
 }
@@ -107,10 +107,10 @@ func TestKeyFile_followsChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := keys.Open(started.Keys().Seal([]byte("x"))); err != nil {
-			t.Errorf("month %d: the running host does not know the new key: %v", month, err)
+			t.Errorf("month %d: open of a new seal by the running host: got %v, want success", month, err)
 		}
 		if _, err := started.Keys().Open(keys.Seal([]byte("x"))); err != nil {
-			t.Errorf("month %d: the running host seals with an old key: %v", month, err)
+			t.Errorf("month %d: open of the running host's seal: got %v, want success", month, err)
 		}
 	}
 	sealedBefore := keys.Seal([]byte("x"))
@@ -118,10 +118,10 @@ func TestKeyFile_followsChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := running.look(t.Context()); err == nil {
-		t.Error("a broken file is no error")
+		t.Errorf("a broken file: got success, want an error")
 	}
 	if _, err := keys.Open(sealedBefore); err != nil {
-		t.Errorf("a broken file takes the keys away: %v", err)
+		t.Errorf("open after a broken file: got %v, want success", err)
 	}
 }
 
@@ -148,6 +148,6 @@ func TestSharedKeys_refusesInvalidFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := SharedKeys(file); slices.Contains([]string{"linux", "darwin"}, goruntime.GOOS) && err == nil {
-		t.Error("a file that others can read is taken")
+		t.Errorf("a file that others can read: got success, want an error")
 	}
 }
