@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +85,11 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 		return h, err
 	}
 	if err := failure(h); err != nil {
-		return h, fmt.Errorf("%s: %w", p.file, err)
+		err = fmt.Errorf("%s: %w", p.file, err)
+		if _, absent := os.Stat(p.file); absent != nil && filepath.Ext(p.file) == "" {
+			err = ui.Hint(err, "name the file of the plugin, such as ~/plugins/%s.wasm", p.file)
+		}
+		return h, err
 	}
 	return h, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -55,7 +56,7 @@ func newInspect(std stdio) *cobra.Command {
 // goes to the log.
 func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*plugin.Description, error) {
 	if info, err := os.Stat(file); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
 	} else if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
