@@ -25,6 +25,8 @@ type firstList struct {
 	limit    time.Duration // since began
 	complete atomic.Bool   // lists need not wait any more
 	once     sync.Once     // for the log
+	answer   sync.Once     // closes answered
+	answered chan struct{} // closed when the first list need not wait any more
 }
 
 // wait waits until the folder's files were loaded. loading names the plugins that are not, for the log.
@@ -59,6 +61,7 @@ func (r *Registry) AwaitComplete(ctx context.Context) {
 	if r.IsComplete() {
 		return
 	}
+	defer r.first.answer.Do(func() { close(r.first.answered) })
 	f := r.watcher.running()
 	if f == nil || r.given != nil {
 		r.first.complete.Store(true)

@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	spruntime "github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // progress is a request that blocks a guest in its client.
@@ -470,4 +472,50 @@ func TestLoader_compilesAheadOfTheFirstCall(t *testing.T) {
 	r.loader.warmAfter = 0
 	r.life.work.Go(r.loader.compileAhead)
 	eventually(t, "compiled", m.Ready)
+}
+
+// A module that a former run has compiled is loaded after the first list; another one waits for the quiet time.
+func TestLoader_loadsCompiledModulesAfterTheFirstList(t *testing.T) {
+	dir := t.TempDir()
+	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+	other := guest{manifest: tools("tell"), answer: says("2")}.write(t, dir, "q.wasm")
+	o := options(t, dir)
+	engine, err := spruntime.NewEngine(t.Context(), &spruntime.EngineOptions{CacheDir: t.TempDir(), Host: append(native.HostFuncs(), wasi.HostFuncs()...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := engine.Close(context.Background()); err != nil {
+			t.Error("engine:", err)
+		}
+	}()
+	o.Engine = engine
+	wasm, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := engine.Compile(t.Context(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled.Close()
+	r, err := newRegistry(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	r.loader.warmAfter = time.Hour
+	r.watchFolders(t.Context())
+	r.inputs.mu.Lock()
+	m, uncompiled := r.inputs.files[path].module, r.inputs.files[other].module
+	r.inputs.mu.Unlock()
+	r.life.work.Go(r.loader.compileAhead)
+	if m.Ready() {
+		t.Error("loaded before the first list")
+	}
+	r.AwaitComplete(t.Context())
+	eventually(t, "loaded", m.Ready)
+	if uncompiled.Ready() {
+		t.Error("a module was compiled within the quiet time")
+	}
 }

@@ -22,6 +22,7 @@ type loader struct {
 
 	warm      chan *plugin.Module
 	warmAfter time.Duration
+	listed    <-chan struct{} // closed when the first list can be answered
 }
 
 const (
@@ -31,6 +32,9 @@ const (
 	// warmDelay leaves the processor to the first requests. A compilation cannot be interrupted, so a host started only
 	// for its lists begins none.
 	warmDelay = 5 * time.Second
+	// listDelay leaves the processor to the answer of the first list, before modules that were compiled in a former run
+	// are loaded. That takes some 50 ms for each.
+	listDelay = 100 * time.Millisecond
 )
 
 // loaded is the result of loading a file.
@@ -106,21 +110,63 @@ func (l *loader) warmUp(m *plugin.Module) {
 	}
 }
 
-// compileAhead compiles the queued modules one at a time until the registry closes.
+// compileAhead compiles the queued modules one at a time until the registry closes. Those that a former run has compiled
+// are only loaded, which begins soon after the first list.
 func (l *loader) compileAhead() {
-	select {
-	case <-l.life.stop.Done():
-		return
-	case <-time.After(l.warmAfter):
-	}
+	late := time.NewTimer(l.warmAfter)
+	defer late.Stop()
+	isLate := l.awaitQuiet(late.C)
+	var uncompiled []*plugin.Module
 	for {
+		if isLate {
+			for _, m := range uncompiled {
+				l.getAhead(m)
+			}
+			uncompiled = nil
+		}
 		select {
 		case <-l.life.stop.Done():
 			return
+		case <-late.C:
+			isLate = true
 		case m := <-l.warm:
-			if m.Wanted() {
-				m.Get(l.life.stop)
+			switch {
+			case isLate || l.isCompiled(m):
+				l.getAhead(m)
+			case len(uncompiled) < maxWarm:
+				uncompiled = append(uncompiled, m)
 			}
 		}
+	}
+}
+
+// awaitQuiet waits until the first list is answered, and reports whether late came before that.
+func (l *loader) awaitQuiet(late <-chan time.Time) (isLate bool) {
+	var quiet <-chan time.Time
+	listed := l.listed
+	for {
+		select {
+		case <-l.life.stop.Done():
+			return false
+		case <-late:
+			return true
+		case <-listed:
+			listed, quiet = nil, time.After(listDelay)
+		case <-quiet:
+			return false
+		}
+	}
+}
+
+// isCompiled reports whether a former run has compiled a module.
+func (l *loader) isCompiled(m *plugin.Module) bool {
+	digits, ok := fileid.Hex(m.Digest)
+	return ok && l.Engine.Compiled(digits)
+}
+
+// getAhead compiles or loads a module, unless nobody needs it any more.
+func (l *loader) getAhead(m *plugin.Module) {
+	if l.life.stop.Err() == nil && m.Wanted() {
+		m.Get(l.life.stop)
 	}
 }

@@ -126,7 +126,8 @@ func newRegistry(o Options) (*Registry, error) {
 		approvals: r.approvals, life: r.life, broken: r.assembler.drop, warm: make(chan *plugin.Module, maxWarm), warmAfter: warmDelay,
 	}
 	r.watcher = &watcher{inputs: r.inputs, loader: r.loader, life: r.life, log: log, show: r.assembler.assemble}
-	r.first = &firstList{log: log, stop: r.life.stop, began: time.Now(), limit: firstListTime}
+	r.first = &firstList{log: log, stop: r.life.stop, began: time.Now(), limit: firstListTime, answered: make(chan struct{})}
+	r.loader.listed = r.first.answered
 	r.keeper.changed, r.loader.changed, r.assembler.touch = r.assembler.assemble, r.watcher.touch, r.watcher.touch
 	host.SetCaller(toolCaller{r.public})
 	return r, nil

@@ -85,6 +85,12 @@ func (e *Engine) digestOf(wasm []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Compiled reports whether a former run has compiled the module with this digest, in 64 hexadecimal digits, so that
+// Compile only has to load it. If files of the cache were removed or damaged since, it takes longer.
+func (e *Engine) Compiled(digest string) bool {
+	return e.folder != "" && e.version != "" && e.folder.HasModule(digest, e.version)
+}
+
 // preparedBefore reads a prepared module from the cache. One that cannot be used is logged and made again.
 func (e *Engine) preparedBefore(digest string) (*prepared, bool) {
 	if digest == "" {

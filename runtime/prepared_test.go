@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -154,7 +156,12 @@ func TestEngine_checksTheImportsOfAKeptModule(t *testing.T) {
 	var m w.Module
 	m.Import("host", "f", nil, nil)
 	with := newEngine(t, &runtime.EngineOptions{CacheDir: dir, Host: []runtime.HostFunc{offer}})
+	digest := fmt.Sprintf("%x", sha256.Sum256(m.Bytes()))
+	before := with.Compiled(digest)
 	compile(t, with, &m)
+	if after := with.Compiled(digest); before || !after {
+		t.Errorf("compiled: got %v before Compile and %v after it, want false and true", before, after)
+	}
 	without := newEngine(t, &runtime.EngineOptions{CacheDir: dir})
 	if _, err := without.Compile(t.Context(), m.Bytes()); err == nil || !strings.Contains(err.Error(), "host.f") {
 		t.Errorf("got %v, want that host.f is missing", err)

@@ -67,6 +67,19 @@ func (f Folder) Module(digest, version string) (facts, wasm []byte, err error) {
 	return facts, wasm, nil
 }
 
+// HasModule reports whether there is a file for this digest and version. Module may still refuse it.
+func (f Folder) HasModule(digest, version string) bool {
+	file, err := f.openModule(digest)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var head [seals - sha256.Size]byte
+	_, err = io.ReadFull(file, head[:])
+	made := headOf(digest, version, nil, nil)
+	return err == nil && string(head[:]) == string(made[:len(head)])
+}
+
 // headOf returns the first bytes of a module's file.
 func headOf(digest, version string, facts, wasm []byte) (head [prefix]byte) {
 	v := sha256.Sum256([]byte(version))

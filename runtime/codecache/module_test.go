@@ -39,6 +39,14 @@ func TestFolder_returnsTheModuleThatItStored(t *testing.T) {
 	if _, _, err := f.Module("abc", "v2"); !errors.Is(err, ErrOtherVersion) {
 		t.Errorf("another version: got %v, want %v", err, ErrOtherVersion)
 	}
+	for _, c := range []struct {
+		digest, version string
+		want            bool
+	}{{"abc", "v1", true}, {"abc", "v2", false}, {"abd", "v1", false}} {
+		if got := f.HasModule(c.digest, c.version); got != c.want {
+			t.Errorf("HasModule(%s, %s): got %v, want %v", c.digest, c.version, got, c.want)
+		}
+	}
 	if err := f.PutModule("abc", "v2", nil, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
