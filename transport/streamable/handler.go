@@ -191,8 +191,8 @@ func (x *exchange) post() *refusal {
 	if err != nil {
 		return malformed(m.ID, err)
 	}
-	if x.h.versions.modern(&m, x.r.Header) {
-		return x.serveModern(&m)
+	if call := envelope.Parse(&m); x.h.versions.modern(&call, x.r.Header) {
+		return x.serveModern(&m, &call.Meta)
 	}
 	return x.serveLegacy(&m)
 }

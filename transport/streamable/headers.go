@@ -65,7 +65,7 @@ func checks(list ...func() *refusal) *refusal {
 // them.
 type headerCheck struct {
 	message  *jsonrpc.Message
-	meta     envelope.Meta // of the message
+	meta     *envelope.Meta // of the message
 	header   http.Header
 	versions *versions
 	params   func(tool string) []protocol.HeaderParam

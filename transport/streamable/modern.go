@@ -52,13 +52,13 @@ func (v *versions) checkLegacy(h http.Header) *refusal {
 }
 
 // modern determines the revision of one message: from its own _meta, or else from its header.
-func (v *versions) modern(m *jsonrpc.Message, h http.Header) bool {
+func (v *versions) modern(c *envelope.Call, h http.Header) bool {
 	version := h.Get(versionHeader)
-	return envelope.IsModern(m) || version >= firstModern && v.served(version)
+	return c.Modern || version >= firstModern && v.served(version)
 }
 
-func (x *exchange) serveModern(m *jsonrpc.Message) *refusal {
-	check := headerCheck{message: m, meta: envelope.Parse(m).Meta, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
+func (x *exchange) serveModern(m *jsonrpc.Message, meta *envelope.Meta) *refusal {
+	check := headerCheck{message: m, meta: meta, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
 	if f := check.run(); f != nil {
 		f.id = m.ID
 		return f
