@@ -170,6 +170,7 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 		{`"stdin":"{bytes}"`, "bytes", `"AP8="`, "\x00\xff", ""},
 		{`"env":{"TZ":"{s}"}`, "s", `"UTC"`, "closed", "TZ=UTC"},
 		{`"env":{"TZ":"{s}"}`, "s", `null`, "closed", ""},
+		{`"env":{"TERM":"{s}"}`, "s", `"xterm"`, "closed", "TERM=xterm"},
 		{`"args":["{s}"],"env":{"LANG":"C {{x}}"}`, "s", `"-"`, "closed", "LANG=C {x}"},
 	} {
 		p := oneTool(t, c.keys, c.name)
@@ -181,8 +182,10 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 			t.Errorf("%s: got %v, want no error", c.keys, err)
 		}
 		want := []string{"NO_COLOR=1", "TERM=dumb"}
-		if c.env != "" {
-			want = append(want, c.env)
+		if name, _, _ := strings.Cut(c.env, "="); name == "TERM" {
+			want = []string{c.env, "NO_COLOR=1"}
+		} else if c.env != "" {
+			want = append([]string{c.env}, want...)
 		}
 		if got.stdin != c.stdin || !slices.Equal(got.env, want) {
 			t.Errorf("%s: got %q with %q, want %q with %q", c.keys, got.stdin, got.env, c.stdin, want)

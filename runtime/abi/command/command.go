@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -159,7 +160,7 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 
 // environment returns the variables of a call. No stream is a terminal, so nothing is coloured or paged.
 func (t *tool) environment(l *line) ([]string, error) {
-	env := []string{"NO_COLOR=1", "TERM=dumb"}
+	var env []string
 	for _, v := range t.env {
 		text := v.text
 		if v.value != nil {
@@ -176,6 +177,12 @@ func (t *tool) environment(l *line) ([]string, error) {
 			return nil, endOf(runtime.KindLimit, "the command line is over %d bytes: pass large values by the standard input of the tool", maxLine)
 		}
 		env = append(env, v.name+"="+text)
+	}
+	for _, usual := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		name, _, _ := strings.Cut(usual, "=")
+		if !slices.ContainsFunc(env, func(own string) bool { return strings.HasPrefix(own, name+"=") }) {
+			env = append(env, usual)
+		}
 	}
 	return env, nil
 }
