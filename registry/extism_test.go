@@ -34,7 +34,7 @@ func TestExtismFile_servesItsModule(t *testing.T) {
 		t.Fatalf("got %q %v, want \"hello\"", got, err)
 	}
 	if has(r, "code-say") {
-		t.Error("the module is a plugin too")
+		t.Errorf("got tools %q, want no code-say", toolNames(r.Snapshot()))
 	}
 	if s := status(r, "greeter"); filepath.Base(s.File) != "greeter.json" || s.Digest == "" || len(s.Warnings) > 0 {
 		t.Errorf("got %+v, want filepath.Base(s.File) = \"greeter.json\", s.Digest not \"\", len(s.Warnings) = 0", s)
@@ -75,7 +75,7 @@ func TestExtismFile_takesNoModuleOfAnotherManifest(t *testing.T) {
 			}
 		}
 		if len(of) != 1 || of[0] != "code.json" {
-			t.Fatalf("the plugin is in %q", of)
+			t.Fatalf("got the plugin in %q, want only code.json", of)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestExtismFile_ownsItsModuleBeforeItSettles(t *testing.T) {
 		t.Errorf("got %+v, want the tool letters-say, no tool code-say", r.Plugins())
 	}
 	if pin, known := r.approvals.lock.Pin("code"); known {
-		t.Errorf("its module is a plugin of its own: %+v", pin)
+		t.Errorf("module: got pin %+v, want none", pin)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestExtismFile_lowersLimitsOnly(t *testing.T) {
 	}
 	c := Config{Values: map[string]string{"a": "operator"}}.narrowed(low.Manifest, defaults)
 	if c.Limits.Memory != 2<<16 || c.Limits.Deadline != 500*time.Millisecond || c.Values["a"] != "operator" || c.Values["b"] != "manifest" {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want 2 pages, 500ms, a of the operator, b of the manifest", c)
 	}
 	raw = `{"wasm":[{"path":"p.wasm"}],"memory":{"max_pages":65536},"timeout_ms":3600000}`
 	high, _, err := extismfile.Read(writeFile(t, dir, "high.json", []byte(raw)))
@@ -233,6 +233,6 @@ func TestExtismFile_loadsByItsPath(t *testing.T) {
 	}
 	warnings := strings.Join(status(r, "named").Warnings, "\n")
 	if !strings.Contains(warnings, "asks for 2 hosts and paths, and nothing is granted") || !strings.Contains(warnings, `"{a,b}" is not a name with stars`) {
-		t.Error(warnings)
+		t.Errorf("got warnings %s, want the hosts that are not granted and the bad name", warnings)
 	}
 }

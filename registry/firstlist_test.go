@@ -91,19 +91,19 @@ func TestAwaitComplete_waitsForCompilation(t *testing.T) {
 	})
 	select {
 	case <-done:
-		t.Error("it does not wait")
+		t.Error("AwaitComplete: got an end, want it to wait for the slow plugin")
 	default:
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.AwaitComplete(gone) // a caller that gives up does not end the wait of others
 	if r.IsComplete() {
-		t.Error("it is whole without the slow one")
+		t.Error("IsComplete() without the slow plugin = true, want false")
 	}
 	close(gate)
 	<-done
 	if !has(r, "slow-new") || !r.IsComplete() {
-		t.Errorf("%+v", r.Plugins())
+		t.Errorf("got complete %v, %+v; want true with slow-new", r.IsComplete(), r.Plugins())
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAwaitComplete_limitsTheWait(t *testing.T) {
 	r.first.limit = time.Since(r.first.began) + 10*time.Millisecond
 	r.AwaitComplete(t.Context())
 	if !r.IsComplete() || has(r, "slow-new") || !strings.Contains(said(), "lists are answered without plugins that are still being compiled") || !strings.Contains(said(), "plugins=slow after=") {
-		t.Errorf("%v, %s, %+v", r.IsComplete(), said(), r.Plugins())
+		t.Errorf("got complete %v, log %s, %+v; want true, slow in the log, no slow-new", r.IsComplete(), said(), r.Plugins())
 	}
 }
 
@@ -129,10 +129,10 @@ func TestAwaitComplete_returnsAtOnceLater(t *testing.T) {
 	for range 50 {
 		r.first.complete.Store(false)
 		if r.AwaitComplete(t.Context()); !r.IsComplete() {
-			t.Fatal("the list is not whole")
+			t.Fatal("IsComplete() after AwaitComplete = false, want true")
 		}
 	}
 	if strings.Contains(said(), "still being compiled") {
-		t.Error(said())
+		t.Errorf("got log %s, want no plugin still being compiled", said())
 	}
 }

@@ -44,14 +44,14 @@ func TestCache_wrongDigestIsFoundAtTheFirstCall(t *testing.T) {
 	c.Flush()
 	r := open(t, o)
 	if !has(r, "p-gone") {
-		t.Fatal("the cache was not asked")
+		t.Fatalf("got %+v, want p-gone of the cache", r.Plugins())
 	}
 	gone, _ := r.Snapshot().Tool("p-gone")
 	if got, err := callText(t, r, "p-say", catalog.Call{}); err != nil || got != "truth" {
 		t.Errorf("got %q %v, want \"truth\"", got, err)
 	}
 	if has(r, "p-gone") || status(r, "p").Digest == fileid.Digest(lie) {
-		t.Errorf("%+v", status(r, "p"))
+		t.Errorf("got status %+v, want no p-gone and another digest", status(r, "p"))
 	}
 	if _, err := gone.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("got %v, want catalog.ErrGone", err)
@@ -88,7 +88,7 @@ func TestStatus_writtenFileIsLoading(t *testing.T) {
 	wantSays(t, r, "b-say", "honest")
 	closeNow(t, r)
 	if strings.Contains(log.String(), "there is no file") {
-		t.Error(log.String())
+		t.Errorf("got log %s, want no file that is missed", log.String())
 	}
 }
 
@@ -105,7 +105,7 @@ func TestDescribe_hasItsOwnDeadline(t *testing.T) {
 		t.Fatalf("got %+v, want it published", r.Plugins())
 	}
 	if _, err := tool.Call(t.Context(), catalog.Call{ID: "1"}); err == nil {
-		t.Error("a call had time")
+		t.Error("call: got no error, want one for want of time")
 	}
 	page, err := os.ReadFile(filepath.Join("..", "docs", "plugins.md"))
 	if err != nil {

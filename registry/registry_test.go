@@ -27,7 +27,7 @@ func newEngine(t testing.TB) *runtime.Engine {
 	}
 	t.Cleanup(func() {
 		if err := engine.Close(context.Background()); err != nil {
-			t.Error("engine:", err)
+			t.Errorf("close of the engine: got %v, want no error", err)
 		}
 	})
 	return engine
@@ -57,7 +57,7 @@ func open(t testing.TB, o Options) *Registry {
 	}
 	t.Cleanup(func() {
 		if err := r.Close(context.Background()); err != nil {
-			t.Error("close:", err)
+			t.Errorf("close: got %v, want no error", err)
 		}
 	})
 	return r
@@ -68,7 +68,7 @@ func callText(t testing.TB, r *Registry, tool string, c catalog.Call) (string, e
 	t.Helper()
 	x, ok := r.Snapshot().Tool(tool)
 	if !ok {
-		t.Fatalf("no tool %s; status %+v", tool, r.Plugins())
+		t.Fatalf("got %+v, want the tool %s", r.Plugins(), tool)
 	}
 	return textOf(x.Call(context.Background(), c))
 }
@@ -95,7 +95,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 		time.Sleep(pause)
 	}
-	t.Fatal("never: ", what)
+	t.Fatalf("%s: got false to the end, want true", what)
 }
 
 func status(r *Registry, name string) Status {
@@ -136,7 +136,7 @@ func TestNew_servesTheFolder(t *testing.T) {
 	}
 	s := status(r, "greeter")
 	if s.State != StateLoaded || s.Tools != 1 || s.Dialect != "native" || !strings.HasPrefix(s.Digest, "sha256:") {
-		t.Errorf("status %+v", s)
+		t.Errorf("got status %+v, want state %v, one tool, native, a digest", s, StateLoaded)
 	}
 }
 
@@ -147,11 +147,11 @@ func TestNew_asksAModuleWithoutManifest(t *testing.T) {
 	guest{answer: `{"result":` + tools("a", "b") + `}`}.write(t, dir, "my-tool.wasm")
 	r := open(t, o)
 	if _, ok := r.Snapshot().Tool("my_tool-b"); !ok {
-		t.Fatalf("status %+v", r.Plugins())
+		t.Fatalf("got %+v, want my_tool-b", r.Plugins())
 	}
 	again := open(t, o)
 	if _, ok := again.Snapshot().Tool("my_tool-b"); !ok {
-		t.Fatalf("status %+v", again.Plugins())
+		t.Fatalf("second registry: got %+v, want my_tool-b", again.Plugins())
 	}
 }
 

@@ -92,7 +92,7 @@ func TestToolCaller_isUnderBothGrants(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", tt.name, raw, err, tt.want)
 		}
 		if strings.Contains(tt.want, "inner") && (len(client.all) != 1 || len(client.all[0].Calls) != 1 || client.all[0].Calls[0].Plugin != "inner") {
-			t.Errorf("%s: receipts are %+v", tt.name, client.all)
+			t.Errorf("%s: got receipts %+v, want one with one call of inner", tt.name, client.all)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestToolCaller_limitsDepth(t *testing.T) {
 	tool, _ := r.Snapshot().Tool("loop-go")
 	raw, err := tool.Call(t.Context(), catalog.Call{Params: json.RawMessage(`{}`)})
 	if err != nil || calls != 9 || !strings.Contains(string(raw), "more than 8 deep") {
-		t.Errorf("%d calls, %s, %v", calls, raw, err)
+		t.Errorf("got %d calls, %s, %v; want 9, an answer that they are more than 8 deep", calls, raw, err)
 	}
 }
 
@@ -147,10 +147,10 @@ func TestToolCaller_readOnlyBindsTheCallee(t *testing.T) {
 	}
 	const refusal = "says of itself that it changes nothing"
 	if got := tool("outer-go"); !strings.Contains(got, refusal) {
-		t.Error(got)
+		t.Errorf("outer: got %s, want %q in it", got, refusal)
 	}
 	if got := tool("middle-go"); strings.Contains(got, refusal) {
-		t.Errorf("of a tool that does not say so: %s", got)
+		t.Errorf("middle: got %s, want no %q in it", got, refusal)
 	}
 }
 
@@ -175,9 +175,9 @@ func TestToolCaller_passesTheTrace(t *testing.T) {
 	}
 	parent, _ := jsonraw.String(jsonraw.Get(seen[0], "traceparent"))
 	if !strings.HasPrefix(parent, given[:36]) || parent == given || !strings.HasSuffix(string(seen[0]), `,"tracestate":"a=1","baggage":"b=2"}`) {
-		t.Errorf("the callee sees %s", seen[0])
+		t.Errorf("got trace %s, want a child of %s with its state and baggage", seen[0], given)
 	}
 	if seen[1] != nil {
-		t.Errorf("without a trace it sees %s", seen[1])
+		t.Errorf("without a trace: got %s, want none", seen[1])
 	}
 }

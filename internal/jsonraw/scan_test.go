@@ -66,21 +66,21 @@ func TestMaxDepth_holdsInEveryFunction(t *testing.T) {
 		t.Errorf("Elements at MaxDepth: got %v, want no error", err)
 	}
 	if _, err := jsonraw.Elements(over); err == nil {
-		t.Error("Elements takes what Valid refuses")
+		t.Error("Elements over MaxDepth: got no error, want one as of Valid")
 	}
 	mixed := []byte(strings.Repeat(`{"a":[`, jsonraw.MaxDepth/2) + strings.Repeat(`]}`, jsonraw.MaxDepth/2))
 	if _, err := jsonraw.ParseObject(mixed); err != nil {
 		t.Errorf("ParseObject at MaxDepth: got %v, want no error", err)
 	}
 	if err := jsonraw.Valid([]byte(strings.Repeat("[", 1<<20))); err == nil {
-		t.Error("a million open brackets are valid")
+		t.Error("a million open brackets: got no error, want one")
 	}
 }
 
 func TestValid_doesNotAllocate(t *testing.T) {
 	raw := []byte(document)
 	if n := testing.AllocsPerRun(100, func() { _ = jsonraw.Valid(raw) }); n != 0 {
-		t.Errorf("Valid allocates %v times", n)
+		t.Errorf("Valid: got %v allocations, want 0", n)
 	}
 }
 
@@ -96,12 +96,12 @@ func FuzzValid(f *testing.F) {
 		object, elements := readAll(raw)
 		if err != nil {
 			if object != nil || elements != nil {
-				t.Fatalf("%q is invalid, but was split", raw)
+				t.Fatalf("%q: got %s and %s for invalid JSON, want nothing", raw, object.Append(nil), elements)
 			}
 			return
 		}
 		if rebuilt := object.Append(nil); object != nil && !equalJSON(t, raw, rebuilt) {
-			t.Fatalf("%q rebuilt is %q", raw, rebuilt)
+			t.Fatalf("%q rebuilt: got %q, want equal JSON", raw, rebuilt)
 		}
 	})
 }

@@ -12,10 +12,10 @@ func TestClip_cutsBetweenCharacters(t *testing.T) {
 	}
 	got := Clip(strings.Repeat("é", maxClip))
 	if len(got) > maxClip+len("…") || !utf8.ValidString(got) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want at most %d bytes of UTF-8 and an ellipsis", got, maxClip)
 	}
 	odd := Clip("x" + strings.Repeat("é", maxClip))
 	if !utf8.ValidString(odd) {
-		t.Errorf("%q", odd)
+		t.Errorf("got %q, want UTF-8", odd)
 	}
 }

@@ -33,16 +33,16 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, raw := range [][]byte{m.ID, m.Params, m.Result} {
 			if raw != nil && !bytes.Contains(data, raw) {
-				t.Fatalf("%q is not in %q", raw, data)
+				t.Fatalf("%q: got %q, want a part of the message", data, raw)
 			}
 		}
 		first := m.Append(nil)
 		again, err := jsonrpc.Parse(first)
 		if err != nil || !reflect.DeepEqual(m, again) {
-			t.Fatalf("%q\nbecame %q (%v)\n%+v\n%+v", data, first, err, m, again)
+			t.Fatalf("%q\nwritten as %q: got %+v, %v\nwant %+v", data, first, again, err, m)
 		}
 		if second := again.Append(nil); !bytes.Equal(first, second) {
-			t.Fatalf("not stable: %q, then %q", first, second)
+			t.Fatalf("written again: got %q, want %q", second, first)
 		}
 	})
 }
@@ -51,12 +51,12 @@ func checkRefusal(t *testing.T, data []byte, m jsonrpc.Message, err error) {
 	t.Helper()
 	e, ok := err.(*jsonrpc.Error)
 	if !ok {
-		t.Fatalf("%T is no *Error", err)
+		t.Fatalf("got an error of type %T, want *jsonrpc.Error", err)
 	}
 	valid := json.Valid(data) && utf8.Valid(data)
 	deep := bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > 512
 	if !deep && valid != (e.Code == jsonrpc.CodeInvalidRequest) {
-		t.Fatalf("%q: %v, but valid JSON = %v", data, err, valid)
+		t.Fatalf("%q: got %v, want code %d only for valid JSON (valid: %v)", data, err, jsonrpc.CodeInvalidRequest, valid)
 	}
 	if m.ID != nil {
 		if back, err := jsonrpc.Parse(jsonrpc.AppendError(nil, m.ID, e)); err != nil || !bytes.Equal(back.ID, m.ID) {

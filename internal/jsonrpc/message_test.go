@@ -132,7 +132,7 @@ func TestMessage_isOfOneKind(t *testing.T) {
 	}
 	var zero jsonrpc.Message
 	if zero.IsRequest() || zero.IsNotification() || zero.IsResponse() {
-		t.Error("the zero message is of some kind")
+		t.Errorf("zero message: got request %v, notification %v, response %v; want false", zero.IsRequest(), zero.IsNotification(), zero.IsResponse())
 	}
 }
 
@@ -152,14 +152,14 @@ func TestAppend_writesResultsAndErrors(t *testing.T) {
 		}
 	}
 	if got := e.Error(); got != "say \"no\"\n (-32602)" {
-		t.Errorf("Error() = %q", got)
+		t.Errorf("Error() = %q, want the message with -32602", got)
 	}
 }
 
 func TestSplitBatch_refusesEmptyAndLargeBatches(t *testing.T) {
 	list, err := jsonrpc.SplitBatch([]byte(` [ {"a": 1} , 2 ] `))
 	if err != nil || len(list) != 2 || string(list[0]) != `{"a": 1}` || string(list[1]) != `2` {
-		t.Errorf("got %s, %v", list, err)
+		t.Errorf("got %s, %v; want two messages, no error", list, err)
 	}
 	for _, c := range []struct {
 		in   string
@@ -191,7 +191,7 @@ func TestIsBatch_looksAtTheFirstBracket(t *testing.T) {
 func TestParse_allocatesOnlyTheMethod(t *testing.T) {
 	raw := []byte(envelope)
 	if n := testing.AllocsPerRun(100, func() { _, _ = jsonrpc.Parse(raw) }); n > 1 {
-		t.Errorf("Parse allocates %v times", n)
+		t.Errorf("Parse: got %v allocations, want at most 1", n)
 	}
 }
 

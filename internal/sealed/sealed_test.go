@@ -29,10 +29,10 @@ func TestSeal_opensToTheSameText(t *testing.T) {
 			t.Errorf("%.9q: got %.9q, %v; want %.9q, no error", plain, got, err, plain)
 		}
 		if text == k.Seal([]byte(plain)) {
-			t.Error("the same text twice")
+			t.Errorf("%.9q sealed twice: got one text, want two", plain)
 		}
 		if len(plain) > 8 && strings.Contains(text, base64.RawURLEncoding.EncodeToString([]byte(plain))) {
-			t.Error("it can be read")
+			t.Errorf("%.9q: got %q, want it unreadable", plain, text)
 		}
 	}
 }
@@ -68,19 +68,19 @@ func TestKeys_openTextOfTheOldKey(t *testing.T) {
 		ok   bool
 	}{{before, old, true}, {both, old, true}, {after, old, false}, {before, young, false}, {both, young, true}, {after, young, true}, {Random(), old, false}} {
 		if _, err := tt.keys.Open(tt.text); (err == nil) != tt.ok {
-			t.Errorf("%+v: %v", tt, err)
+			t.Errorf("%+v: got %v, want opened %v", tt, err, tt.ok)
 		}
 	}
 }
 
 func TestNewKeys_boundsTheirNumber(t *testing.T) {
 	if _, err := NewKeys(); err == nil {
-		t.Error("no keys are keys")
+		t.Error("no keys: got no error, want one")
 	}
 	if _, err := NewKeys(RandomKey(), make([]byte, KeySize-1)); err == nil || err.Error() != "key 2 has 31 bytes: a key has 32 at least" {
 		t.Errorf("got %v, want an error", err)
 	}
 	if _, err := NewKeys(make([][]byte, MaxKeys+1)...); err == nil {
-		t.Error("too many keys")
+		t.Errorf("%d keys: got no error, want one", MaxKeys+1)
 	}
 }

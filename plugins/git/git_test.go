@@ -150,7 +150,7 @@ func TestDiff_comparesRevisions(t *testing.T) {
 	f.expect(h, "diff", args{"from": "main", "to": "main"}, "no differences")
 	f.expect(h, "diff", args{"from": "a..b", "to": "c"}, "!from is a range, so to must be absent")
 	if got, _ := f.call(h, "diff", args{"from": "v1", "to": "topic", "context": 0}); !strings.HasSuffix(got, "+++ b/topic.txt\n@@ -0,0 +1 @@\n+on the side\n\\ No newline at end of file\n") {
-		t.Errorf("%s", got)
+		t.Errorf("diff without context: got %s, want topic.txt at its end", got)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestResolve_followsRevisionSyntax(t *testing.T) {
 		"main^{tree}^": "is not a commit", "../config": "there is no branch",
 	} {
 		if got, err := r.resolve(rev); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v %v", rev, got, err)
+			t.Errorf("%s: got %v, %v; want %q in an error", rev, got, err, want)
 		}
 	}
 }
@@ -283,11 +283,11 @@ func TestTree_isReadOnly(t *testing.T) {
 	_, temp := v.TempFile("", "x")
 	for i, err := range []error{create, open, temp, v.Rename("a", "b"), v.Remove("a"), v.MkdirAll("a", 0), v.Symlink("a", "b")} {
 		if err == nil {
-			t.Errorf("%d: no error", i)
+			t.Errorf("write %d: got no error, want one", i)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("%v %v", entries, err)
+		t.Errorf("got entries %v, %v; want none, no error", entries, err)
 	}
 }
 
@@ -297,6 +297,6 @@ func TestOutput_isBounded(t *testing.T) {
 		o.printf("%s", strings.Repeat("x", maxOutput/2-1))
 	}
 	if got := o.String(); len(got) > maxOutput+100 || !strings.HasSuffix(got, "(cut after 100 KiB; ask for less, with path, max or stat)") {
-		t.Errorf("%d bytes", len(got))
+		t.Errorf("got %d bytes, want at most %d with the advice to ask for less", len(got), maxOutput+100)
 	}
 }

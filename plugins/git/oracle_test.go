@@ -38,7 +38,7 @@ func (r *repo) run(mayFail bool, name string, args ...string) string {
 	c.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_MERGE_AUTOEDIT=no")
 	out, err := c.CombinedOutput()
 	if err != nil && !mayFail {
-		r.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		r.t.Fatalf("%s %v: got %v, want no error\n%s", name, args, err, out)
 	}
 	return string(out)
 }
@@ -207,7 +207,7 @@ func TestOracle_agreesWithGit(t *testing.T) {
 	}
 	t.Logf("64 repositories: %d logs and %d differences compared", logs, diffs)
 	if logs < 1000 || diffs < 500 {
-		t.Error("too few were compared")
+		t.Errorf("got %d logs, %d differences compared; want at least 1000, 500", logs, diffs)
 	}
 }
 
@@ -303,7 +303,7 @@ func TestOracle_reportsUnsupportedIndexes(t *testing.T) {
 		h := sallyporttest.New(t, plugin)
 		result := h.Call("diff", map[string]any{"repo": r.dir})
 		if !result.IsError || !strings.Contains(result.Text(), "git update-index --no-split-index") {
-			t.Errorf("%s: %s", name, result.Text())
+			t.Errorf("%s: got %s, want an error with the command to run", name, result.Text())
 		}
 	}
 }

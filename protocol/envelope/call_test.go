@@ -33,7 +33,7 @@ func TestIsModern_agreesWithParse(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", params, got, want)
 		}
 		if call.Modern != IsModern(&m) {
-			t.Errorf("%s: two readers disagree", params)
+			t.Errorf("%s: got modern %v, want %v as of IsModern", params, call.Modern, IsModern(&m))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestVersions_returnsACopy(t *testing.T) {
 	}
 	first[0] = ""
 	if Versions()[0] != V20260728 {
-		t.Error("the slice is shared")
+		t.Errorf("got first version %q after a change of the slice, want %q", Versions()[0], V20260728)
 	}
 }
 

@@ -11,15 +11,15 @@ func TestSessions_expireAndAreLimited(t *testing.T) {
 	s := NewSessions(func() time.Time { return now })
 	first := s.Begin("ada")
 	if s.Use("eve", first) || s.Use("ada", "guess") || !s.Use("ada", first) {
-		t.Error("a session is somebody else's, or not its caller's")
+		t.Errorf("got Use by eve %v, of a guess %v, by ada %v; want false, false, true", s.Use("eve", first), s.Use("ada", "guess"), s.Use("ada", first))
 	}
 	now = now.Add(idle)
 	if !s.Use("ada", first) {
-		t.Error("it is over before its time")
+		t.Errorf("Use after %v = false, want true", idle)
 	}
 	now = now.Add(idle + time.Second)
 	if s.Use("ada", first) {
-		t.Error("it is there after its time")
+		t.Errorf("Use after more than %v = true, want false", idle)
 	}
 	kept := s.Begin("ada")
 	if len(s.all) != 1 {
@@ -28,7 +28,7 @@ func TestSessions_expireAndAreLimited(t *testing.T) {
 	second := s.Begin("ada")
 	now = now.Add(time.Second)
 	if !s.Use("ada", kept) {
-		t.Error("it has gone")
+		t.Error("Use of the kept session = false, want true")
 	}
 	for range maxOfOne - 1 {
 		now = now.Add(time.Second)
@@ -41,6 +41,6 @@ func TestSessions_expireAndAreLimited(t *testing.T) {
 		s.Begin(fmt.Sprint(i / maxOfOne))
 	}
 	if got := s.Begin("late"); got != "" || !s.Use("ada", kept) {
-		t.Error("there are more than the most, or somebody gave way to others")
+		t.Errorf("got session %q over the limit, ada's own %v; want none, true", got, s.Use("ada", kept))
 	}
 }

@@ -40,7 +40,7 @@ func TestParseSkill_listsItsFiles(t *testing.T) {
 		want := `{"uri":"skill://pdf-forms/SKILL.md","frontmatter":{"name":"pdf-forms","description":"Fills forms.","license":"MIT"},"resources":[` +
 			`{"uri":"skill://pdf-forms/SKILL.md","digest":"sha256:`
 		if !strings.HasPrefix(string(s.Entry), want) || strings.Count(string(s.Entry), `"digest"`) != 4 || !strings.Contains(string(s.Entry), `"uri":"skill://pdf-forms/references/a.txt","digest":"sha256:559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd","size":1}`) {
-			t.Errorf("%s", s.Entry)
+			t.Errorf("got entry %s, want 4 digests after %s", s.Entry, want)
 		}
 		for dir, want := range map[string]string{
 			"skill://pdf-forms":                 "[SKILL.md=text/markdown references=inode/directory z.md=text/markdown]",
@@ -57,14 +57,14 @@ func TestParseSkill_listsItsFiles(t *testing.T) {
 				got = append(got, c.Name+"="+c.MIMEType)
 			}
 			if text := fmt.Sprint(got); ok != (want != "none") || ok && text != want {
-				t.Errorf("%s: %v", dir, text)
+				t.Errorf("%s: got %s, %v; want %s", dir, text, ok, want)
 			}
 		}
 		if f, ok := s.Read("skill://pdf-forms/references/a.txt"); !ok || string(f.Data) != "A" || f.MIMEType != "text/plain" {
 			t.Errorf("got %+v, want a hit, string(f.Data) = \"A\", f.MIMEType = \"text/plain\"", f)
 		}
 		if _, ok := s.Read("skill://pdf-forms/references"); ok {
-			t.Error("a folder was read")
+			t.Error("Read of a folder: got a file, want none")
 		}
 	}
 }
@@ -97,7 +97,7 @@ func FuzzParseSkill(f *testing.F) {
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if s, err := parseSkill(raw); err == nil && !slices.IsSorted(s.order) {
-			t.Error(s.order)
+			t.Errorf("got files %q, want them sorted", s.order)
 		}
 	})
 }
@@ -110,13 +110,13 @@ func TestParseSkill_limitsListedFiles(t *testing.T) {
 	}
 	raw := pack(t, files...)
 	if _, err := parseSkill(raw); err == nil || err.Error() != "the archive lists 4097 files; a skill has at most 512" {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error of 4097 files", err)
 	}
 	if n := testing.AllocsPerRun(1, func() { _, _ = parseSkill(raw) }); n > 20 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("got %v allocations, want at most 20", n)
 	}
 	inner := pack(t, files[:2*maxListed/2]...)
 	if _, err := parseSkill(pack(t, "SKILL.md", skillText, "inner.zip", string(inner))); err != nil {
-		t.Errorf("an archive in the skill: %v", err)
+		t.Errorf("an archive in the skill: got %v, want no error", err)
 	}
 }

@@ -62,7 +62,7 @@ func TestRead_servesASkill(t *testing.T) {
 	} {
 		got, err := d.Serve(t.Context(), "resources/read", json.RawMessage(`{"uri":"`+uri+`"}`))
 		if text := string(got); text != want && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %s, %v", uri, got, err)
+			t.Errorf("%s: got %s, %v; want %s", uri, got, err, want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestRead_refusesOtherFiles(t *testing.T) {
 		}
 	}
 	if Is("x.md") || !Is("X.PROMPT.MD") || !Is("x.skill") {
-		t.Error("the names of documents")
+		t.Errorf("Is of x.md, X.PROMPT.MD and x.skill: got %v, %v, %v; want false, true, true", Is("x.md"), Is("X.PROMPT.MD"), Is("x.skill"))
 	}
 }
 
@@ -92,7 +92,7 @@ func TestTerms_longFileDisplacesNoOther(t *testing.T) {
 	terms := d.Terms().Definitions
 	for _, name := range []string{"SKILL.md", "b.md"} {
 		if !bytes.Contains(terms["file "+name], []byte(`"text"`)) {
-			t.Errorf("%s is not in words: %s", name, terms["file "+name])
+			t.Errorf("%s: got terms %s, want its text in them", name, terms["file "+name])
 		}
 	}
 	if want := long + 2; len(terms) < want {

@@ -87,10 +87,10 @@ func TestPrompt_expandsItsArguments(t *testing.T) {
 		}
 	}
 	if got := string(p.Complete("tone", "st")); got != `{"completion":{"values":["strict"]}}` {
-		t.Error(got)
+		t.Errorf("tone: got %s, want only strict", got)
 	}
 	if got := string(p.Complete("file", "")); got != `{"completion":{"values":[]}}` {
-		t.Error(got)
+		t.Errorf("file: got %s, want no values", got)
 	}
 }
 
@@ -154,7 +154,7 @@ func FuzzParsePrompt(f *testing.F) {
 		}
 		raw, err := p.Get(jsonraw.Object{{Key: "file", Value: jsonraw.AppendString(nil, value)}}.Append(nil))
 		if err == nil && !json.Valid(raw) {
-			t.Errorf("%q: %s", text, raw)
+			t.Errorf("%q: got %s, want JSON", text, raw)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func TestTemplate_matchesExpansionsOfPython(t *testing.T) {
 		}
 		for _, text := range texts {
 			if expansions++; !p.Match(text) {
-				t.Errorf("%s does not match %s, of %v", e.Template, text, e.Values)
+				t.Errorf("%s with %s of %v: got no match, want one", e.Template, text, e.Values)
 			}
 		}
 	}

@@ -182,7 +182,7 @@ func TestLibrary_failsOnCharactersAndMaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if keys.Match(uri) != nil {
-		t.Errorf("the library matches its own expansion of a map: %s", uri)
+		t.Errorf("library: got a match of its expansion %s of a map, want none", uri)
 	}
 	if p, err := Parse("a://h{?keys*}"); err != nil || !p.Match(uri) {
 		t.Errorf("got no match of %s, %v", uri, err)

@@ -216,12 +216,12 @@ func TestTemplate_matches(t *testing.T) {
 		}
 		for _, uri := range c.yes {
 			if !p.Match(uri) {
-				t.Errorf("%s does not match %q", c.template, uri)
+				t.Errorf("%s with %q: got no match, want one", c.template, uri)
 			}
 		}
 		for _, uri := range c.no {
 			if p.Match(uri) {
-				t.Errorf("%s matches %q", c.template, uri)
+				t.Errorf("%s with %q: got a match, want none", c.template, uri)
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func TestParse_refusesBadTemplates(t *testing.T) {
 		"a b{c}", "a\x01{c}", "a\x7f", "{a{b}}", strings.Repeat("{a}", 33), strings.Repeat("a", maxTemplate+1),
 	} {
 		if _, err := Parse(template); err == nil {
-			t.Errorf("%.40q is taken", template)
+			t.Errorf("%.40q: got no error, want one", template)
 		}
 	}
 }
@@ -248,10 +248,10 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		if p.Match(uri) && !strings.HasPrefix(uri, p.Prefix()) {
-			t.Errorf("%q matches %q without its prefix %q", template, uri, p.Prefix())
+			t.Errorf("%q with %q: got a match without the prefix %q, want none", template, uri, p.Prefix())
 		}
 		if plain := expand(template, rfcValues); !p.Match(plain) && len(plain) < 8<<10 {
-			t.Errorf("%q does not match its expansion %q", template, plain)
+			t.Errorf("%q with its expansion %q: got no match, want one", template, plain)
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestTemplate_shapeForgetsNames(t *testing.T) {
 		a, _ := Parse(c.a)
 		b, _ := Parse(c.b)
 		if (a.Shape() == b.Shape()) != c.same {
-			t.Errorf("%s %s: %q %q", c.a, c.b, a.Shape(), b.Shape())
+			t.Errorf("%s and %s: got shapes %q and %q, want the same %v", c.a, c.b, a.Shape(), b.Shape(), c.same)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		"type":"object","properties":{"name":{"type":"string","maxLength":5},"age":{"type":"integer","default":7}},"required":["name"]}}`)}
 	f, ok := asking.Ask(t.Context(), f)
 	if !ok {
-		t.Fatal("not asked")
+		t.Fatal("Ask = false, want true")
 	}
 	_, text, _ := d.do("GET", "/state", "", "Authorization", "Bearer "+d.token)
 	var state struct {
@@ -27,7 +27,7 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &state); err != nil || len(state.Forms) != 1 || state.Forms[0].Message != f.Message() || len(state.Forms[0].Fields) != 2 {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("got state %s, %v; want one form with two fields", text, err)
 	}
 	answer := func(how, values string) string {
 		return `{"id":"` + f.ID + `","answer":"` + how + `","values":[` + values + `]}`
@@ -40,13 +40,13 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		}
 	}
 	if code, _, _ := d.do("POST", "/answer", answer("decline", ""), "Content-Type", "application/json"); code != http.StatusUnauthorized {
-		t.Error("without the token:", code)
+		t.Errorf("without the token: got %d, want 401", code)
 	}
 	if code, _ := d.post(answer("always", "")); code != http.StatusConflict {
-		t.Error("a form was answered like a question about a grant:", code)
+		t.Errorf("answer as to a question about a grant: got %d, want 409", code)
 	}
 	if _, ok := asking.Take(t.Context(), f); ok {
-		t.Error("it was answered")
+		t.Error("Take before an answer: got true, want false")
 	}
 	if code, text := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusOK {
 		t.Errorf("got %d %s, want 200", code, text)
@@ -55,12 +55,12 @@ func TestForm_isAnsweredOnceWithValidValues(t *testing.T) {
 		t.Errorf("got %s, want %s", got, `{"action":"accept","content":{"name":"Ada"}}`)
 	}
 	if code, _ := d.post(answer("accept", `{"name":"name","text":"Ada"}`)); code != http.StatusConflict {
-		t.Error("answered twice:", code)
+		t.Errorf("second answer: got %d, want 409", code)
 	}
 	if got := strings.Join(d.noted, "\n"); !strings.HasSuffix(got, "accept "+f.ID+" d") {
 		t.Errorf("noted: got %s, want %q at its end", got, "accept "+f.ID+" d")
 	}
 	if grants, err := d.store.Grants(t.Context()); err != nil || len(grants) != 0 {
-		t.Error("an answer became a grant:", grants, err)
+		t.Errorf("got grants %+v, %v; want none, no error", grants, err)
 	}
 }

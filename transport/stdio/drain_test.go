@@ -19,7 +19,7 @@ func TestServe_drainsAtTheEndOfInput(t *testing.T) {
 		c.in.Close()
 		synctest.Wait()
 		if len(c.done) > 0 {
-			t.Fatalf("returned %v with a call in flight", <-c.done)
+			t.Fatalf("with a call in flight: got an end with %v, want none", <-c.done)
 		}
 		close(f.release)
 		c.want(result(1, `{"done":true}`))
@@ -104,7 +104,7 @@ func TestServe_contextStopsABlockedWrite(t *testing.T) {
 				t.Errorf("got %v, want %v", err, errLeft)
 			}
 		case <-time.After(patience):
-			t.Error("Serve did not return")
+			t.Errorf("got no end of Serve within %v, want one", patience)
 		}
 		outR.Close()
 		inR.Close()

@@ -148,11 +148,11 @@ func (c *client) line() string {
 	select {
 	case s, ok := <-c.out:
 		if !ok {
-			c.t.Fatal("output ended")
+			c.t.Fatal("got the end of the output, want a message")
 		}
 		return s
 	case <-time.After(patience):
-		c.t.Fatal("no answer")
+		c.t.Fatalf("got no answer within %v, want one", patience)
 	}
 	return ""
 }
@@ -172,11 +172,11 @@ func (c *client) end() error {
 	select {
 	case err := <-c.done:
 		for s := range c.out {
-			c.t.Errorf("unexpected output: %s", s)
+			c.t.Errorf("got output %s, want none", s)
 		}
 		return err
 	case <-time.After(patience):
-		c.t.Fatal("Serve did not return")
+		c.t.Fatalf("got no end of Serve within %v, want one", patience)
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ func countAnswers(t *testing.T, r io.Reader) (answers map[string]bool, errs int)
 		m, err := jsonrpc.Parse(lines.Bytes())
 		switch {
 		case err != nil:
-			t.Fatalf("%q: %v", lines.Text(), err)
+			t.Fatalf("%q: got %v, want a message", lines.Text(), err)
 		case m.Error != nil:
 			errs++
 		case answers[string(m.ID)]:
-			t.Fatalf("two answers to %s", m.ID)
+			t.Fatalf("%s: got two answers, want one", m.ID)
 		default:
 			answers[string(m.ID)] = true
 		}

@@ -93,19 +93,19 @@ func TestLines_stayValidUntilTheEnd(t *testing.T) {
 		}
 		got = append(got, line)
 		if cap(line) != len(line) {
-			t.Fatal("appending to a line would write into the next one")
+			t.Fatalf("got a line of %d bytes with capacity %d, want no room into the next line", len(line), cap(line))
 		}
 	}
 	for i := range want {
 		if string(got[i]) != want[i] {
-			t.Fatalf("line %d changed", i)
+			t.Fatalf("line %d: got %.100q, want %.100q", i, got[i], want[i])
 		}
 	}
 }
 
 func TestLines_refuseAReaderWithoutProgress(t *testing.T) {
 	if list, err := readAll(stuck{}, 10); err != io.ErrNoProgress || len(list) != 0 {
-		t.Errorf("got %q, %v", list, err)
+		t.Errorf("got %q, %v; want no lines, %v", list, err, io.ErrNoProgress)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestLines_callIdleBeforeEachRead(t *testing.T) {
 	idle, reads := 0, 0
 	in := readerFunc(func(p []byte) (int, error) {
 		if reads++; idle != reads {
-			t.Fatalf("%d reads, %d times idle", reads, idle)
+			t.Fatalf("got %d times idle, want %d as reads", idle, reads)
 		}
 		if reads > 5 {
 			return 0, io.EOF

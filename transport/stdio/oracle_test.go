@@ -73,7 +73,7 @@ func TestOfficialClient_speaksEveryVersion(t *testing.T) {
 			officialClient(t, &mcp.IOTransport{Reader: outR, Writer: inW}, version, r, p)
 			// The client closes both pipes at once, perhaps during a notification.
 			if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-				t.Errorf("Serve: %v", err)
+				t.Errorf("Serve: got %v, want no error or %v", err, io.ErrClosedPipe)
 			}
 		})
 	}
@@ -91,18 +91,18 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 	}
 	defer session.Close()
 	if list, err := session.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 3 {
-		t.Fatalf("tools: %v, %v", list, err)
+		t.Fatalf("got tools %v, %v; want 3", list, err)
 	}
 	for _, text := range []string{"hello", "日本\n\r\u00a0", ""} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": text}})
 		if err != nil || result.Content[0].(*mcp.TextContent).Text != text {
-			t.Errorf("echo %q: %+v, %v", text, result, err)
+			t.Errorf("echo %q: got %+v, %v; want the text", text, result, err)
 		}
 	}
 	params := &mcp.CallToolParams{Name: "talk"}
 	params.SetProgressToken("t")
 	if result, err := session.CallTool(t.Context(), params); err != nil || result.IsError {
-		t.Errorf("talk: %+v, %v", result, err)
+		t.Errorf("talk: got %+v, %v; want no error", result, err)
 	}
 	for want := range 3 {
 		if got := <-progress; got != float64(want+1) {
@@ -115,10 +115,10 @@ func officialClient(t *testing.T, transport mcp.Transport, version string, r *re
 		cancel()
 	}()
 	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"}); err == nil {
-		t.Error("a cancelled call has a result")
+		t.Error("cancelled call: got no error, want one")
 	}
 	if err := <-p.left; err != context.Canceled {
-		t.Errorf("the call ended with %v", err)
+		t.Errorf("got end of the call %v, want %v", err, context.Canceled)
 	}
 	if version == envelope.Versions()[0] {
 		return // changes are reported by subscriptions/listen

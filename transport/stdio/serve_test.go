@@ -138,7 +138,7 @@ func TestServe_readsAHugeLineInBoundedMemory(t *testing.T) {
 		t.Errorf("got %.300q, want %q", out.String(), want)
 	}
 	if allocated > 4*MaxMessage {
-		t.Errorf("allocated %d bytes", allocated)
+		t.Errorf("got %d bytes allocated, want at most %d", allocated, 4*MaxMessage)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestServe_writesIndentedResultsOnOneLine(t *testing.T) {
 	c.send(f("{\r\"a\":[1,\r2], \"b\":\"\\n\"}"))
 	c.want(result(1, `{ "a":[1, 2], "b":"\n"}`))
 	if got := string(oneLine([]byte("{\n\"a\":\r\n1}"))); got != `{ "a":  1}` {
-		t.Errorf("oneLine gave %q", got)
+		t.Errorf("oneLine: got %q, want one line", got)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestServe_boundsConcurrentCalls(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(f.entered) > 0 {
-			t.Fatalf("call %s runs over the limit", <-f.entered)
+			t.Fatalf("got call %s running over the limit, want it waiting", <-f.entered)
 		}
 		close(f.release)
 		ids := make(map[string]bool)
@@ -271,7 +271,7 @@ func TestServe_boundsTheBytesInFlight(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(f.entered) > 0 {
-			t.Fatal("the sixth message of 16 MiB was read beside five others")
+			t.Fatal("got the sixth message of 16 MiB read beside five others, want it waiting")
 		}
 		close(f.release)
 		for range 6 {

@@ -40,14 +40,14 @@ func TestRoots_listsGrantedFolders(t *testing.T) {
 	}
 	lead(t, top+"/only", top)
 	if got := roots(top+"/only", 1); len(got) != 1 || got[0] != top+"/only" {
-		t.Errorf("a folder that leads to what is not there: %v", got)
+		t.Errorf("a folder that leads to an absent one: got %v, want only %s", got, top+"/only")
 	}
 	if err := os.Remove(top + "/only"); err != nil {
 		t.Fatal(err)
 	}
 	lead(t, top)
 	if got := roots(top, 1); len(got) != 2 {
-		t.Errorf("one level: %v", got)
+		t.Errorf("one level: got %v, want 2", got)
 	}
 	if got := roots(top+"/none", 1); got != nil {
 		t.Errorf("nothing there: got %v, want nil", got)
@@ -68,7 +68,7 @@ func TestClean_returnsAnAbsolutePath(t *testing.T) {
 func TestClean_refusesTildeWithoutAHome(t *testing.T) {
 	for _, in := range []string{"~", "~/work/a.txt", "file://~/a"} {
 		if got, err := Clean(in); err == nil || !strings.Contains(err.Error(), "write the whole path") {
-			t.Errorf("%s is %q, %v", in, got, err)
+			t.Errorf("%s: got %q, %v; want an error that the path is to be whole", in, got, err)
 		}
 	}
 	if got, err := Clean("/home/me/~x"); got != "/home/me/~x" || err != nil {
@@ -88,10 +88,10 @@ func TestExplain_saysWhyAPathFails(t *testing.T) {
 		}
 	}
 	if Explain("/x", nil) != nil {
-		t.Error("no error became one")
+		t.Errorf("Explain of no error: got %v, want none", Explain("/x", nil))
 	}
 	if !errors.Is(Explain("/x", other), other) {
-		t.Error("the cause is lost")
+		t.Errorf("got %v, want %v in it", Explain("/x", other), other)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestJoined_matchesExactGrantsBeforeTheFileExists(t *testing.T) {
 	} {
 		got, ok := joined(top+c.dir, c.path)
 		if ok != (c.want != "") || ok && got != top+c.want {
-			t.Errorf("%s, %s: %q, %v", c.dir, c.path, got, ok)
+			t.Errorf("%s, %s: got %q, %v; want %q below the top", c.dir, c.path, got, ok, c.want)
 		}
 	}
 }

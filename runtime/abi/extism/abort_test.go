@@ -67,6 +67,6 @@ func TestServe_exitWithZeroIsSuccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.got[0].failed || s.got[1].text != `the guest has exited before its "f" was called` {
-		t.Errorf("%+v", s.got)
+		t.Errorf("got %+v, want no failure, then that the guest has exited", s.got)
 	}
 }

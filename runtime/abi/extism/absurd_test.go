@@ -167,7 +167,7 @@ func TestOracle_kernelFunctionsMatchTheSDK(t *testing.T) {
 	}
 	t.Logf("%d calls of %d functions, %d equal", len(asks), len(importable()), equal)
 	if len(reasons) != 3 {
-		t.Error("what is said to differ does not any more")
+		t.Errorf("got reasons to differ %v, want 3", reasons)
 	}
 	for reason, n := range reasons {
 		t.Logf("%d differ: %s", n, reason)
@@ -210,12 +210,12 @@ func TestKernel_neverTruncatesWideNumbers(t *testing.T) {
 			args := []uint64{wide, wide}[:len(f.Params)]
 			got, failed := ours(c, f.Name, args...)
 			if must := strings.HasSuffix(f.Name, "u64"); failed != must || got != 0 && !failed {
-				t.Errorf("%s%d is %d (failed: %t)", f.Name, args, got, failed)
+				t.Errorf("%s%d: got %d, failed %t; want 0, failed %t", f.Name, args, got, failed, must)
 			}
 		}
 		ours(c, "output_set", 77, wide)
 		if c.input != 77 || c.inputLength != 10 || c.outputLength != 0 || c.failure != 0 {
-			t.Errorf("%d: %+v", wide, c)
+			t.Errorf("%d: got %+v, want input 77 of 10 bytes, no output, no failure", wide, c)
 		}
 	}
 }
@@ -233,15 +233,15 @@ func TestArena_endsAtItsLimit(t *testing.T) {
 			}
 			sum += 100_000
 			if !a.store64(offset+99_992, 1) {
-				t.Fatalf("cannot write to the block at %d", offset)
+				t.Fatalf("block at %d: got no write, want one", offset)
 			}
 		}
 		if sum < limit/2 || sum > limit || uint64(cap(a.data)) > limit {
-			t.Errorf("%d bytes of %d in blocks, %d real", sum, limit, cap(a.data))
+			t.Errorf("got %d bytes of %d in blocks, %d real; want at least half, within the limit", sum, limit, cap(a.data))
 		}
 		a.reset()
 		if v, _ := a.load64(77 + 99_992); v != 0 {
-			t.Error("a reset leaves something behind")
+			t.Errorf("after a reset: got %d, want 0", v)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func TestHostFuncs_areHarmlessOutsideACall(t *testing.T) {
 		}
 		f.Call(context.Background(), noMemory{}, stack)
 		if len(f.Results) > 0 && stack[0] != 0 {
-			t.Errorf("%s answers %d", f.Name, stack[0])
+			t.Errorf("%s: got %d, want 0", f.Name, stack[0])
 		}
 	}
 }

@@ -17,11 +17,11 @@ func TestArenas_holdNothingOfEarlierCalls(t *testing.T) {
 		kept.put(a)
 		b := kept.get(64 << 20)
 		if len(b.blocks) != 0 || b.limit != 64<<20 || b.alloc(100) != 77 {
-			t.Fatalf("not as new: %+v", b.blocks)
+			t.Fatalf("got blocks %+v, limit %d; want an arena as new", b.blocks, b.limit)
 		}
 		for offset := uint64(0); offset < maxKept-8; offset += 8 {
 			if v, ok := b.load64(offset); v != 0 || !ok {
-				t.Fatalf("%d: %x is left of %d", offset, v, last)
+				t.Fatalf("%d after %d: got %x, %v; want 0, true", offset, last, v, ok)
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func TestArenas_dropLargeOnes(t *testing.T) {
 	kept.put(many)
 	for range 10 {
 		if b := kept.get(64 << 20); b == a || b == many {
-			t.Fatal("a large one is kept")
+			t.Fatal("got a large arena again, want a new one")
 		}
 	}
 }

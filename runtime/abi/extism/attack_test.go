@@ -77,13 +77,13 @@ func TestAttack_redirectToALocalServiceIsRefused(t *testing.T) {
 	quiet(t)
 	g := guest{cache: newCache(t), hosts: []string{"localhost"}, steps: get("/out")}
 	if theirs, _ := sdkRun(t, g, wasm, ""); !strings.Contains(theirs[0].output, loot) {
-		t.Errorf("the attack does not work on Extism's own host any more: %+v", theirs[0])
+		t.Errorf("attack on Extism's own host: got %+v, want it to work", theirs[0])
 	}
 	if ours := granted(t, wasm, nil, lines, get("/fine")); !strings.Contains(ours.output, "a page") {
-		t.Errorf("what is allowed does not work: %+v", ours)
+		t.Errorf("allowed address: got %+v, want \"a page\"", ours)
 	}
 	if ours := granted(t, wasm, nil, lines, get("/out")); !ours.failed || strings.Contains(ours.output, loot) || !strings.Contains(ours.text, "127.0.0.1") {
-		t.Errorf("%+v", ours)
+		t.Errorf("attack: got %+v, want a failure that names 127.0.0.1", ours)
 	}
 }
 
@@ -105,15 +105,15 @@ func TestAttack_linkOutOfAFolderIsRefused(t *testing.T) {
 	cache, wasm, lines := newCache(t), sdkFile(t, "wasm/read_write.wasm"), []string{"fs: read " + dir + "/**"}
 	read := func(name string) map[string]string { return map[string]string{"path": filepath.Join(dir, name)} }
 	if ours := granted(t, wasm, read("fine.txt"), lines, steps("try_read", "")); ours.output != "a file" {
-		t.Errorf("what is allowed does not work: %+v", ours)
+		t.Errorf("allowed file: got %+v, want \"a file\"", ours)
 	}
 	for _, name := range []string{"file", "folder/vault.txt"} {
 		g := guest{cache: cache, files: true, config: map[string]string{"path": "/mnt/" + name}, steps: steps("try_read", "")}
 		if theirs, _ := sdkRun(t, g, wasm, dir); theirs[0].output != loot {
-			t.Errorf("%s: the attack does not work on Extism's own host any more: %+v", name, theirs[0])
+			t.Errorf("%s: attack on Extism's own host: got %+v, want it to work", name, theirs[0])
 		}
 		if ours := granted(t, wasm, read(name), lines, steps("try_read", "")); !ours.failed || strings.Contains(ours.output, loot) {
-			t.Errorf("%s: %+v", name, ours)
+			t.Errorf("%s: got %+v, want a failure without the file", name, ours)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestServe_reportsInvalidOutput(t *testing.T) {
 			var end *runtime.EndError
 			switch {
 			case want == "" && (err != nil || len(result) == 0):
-				t.Errorf("%.40q: %v", text, err)
+				t.Errorf("%.40q: got %s, %v; want a result", text, result, err)
 			case want != "" && (!errors.As(err, &end) || end.Kind != runtime.KindGuest || !strings.Contains(end.Message, want)):
 				t.Errorf("%.40q: %v, want %s", text, err, want)
 			}
@@ -125,6 +125,6 @@ func TestDescribe_reportsPluginsNotMadeForMCP(t *testing.T) {
 	}
 	_, err = p.Call(t.Context(), runtime.Request{Method: "plugin/describe"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "this Extism plugin is not made for MCP: it exports neither describe and call nor list_tools") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error that the plugin is not made for MCP", err)
 	}
 }

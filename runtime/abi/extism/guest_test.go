@@ -37,7 +37,7 @@ func built(t *testing.T, name string) []byte {
 	cmd.Dir = filepath.Join("testdata", "guest")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("build: got %v, want no error\n%s", err, text)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *plugin) wantMissing(method string) {
 	_, err := p.ask(method, "{}")
 	var refused *runtime.GuestError
 	if !errors.As(err, &refused) || refused.Code != codeMethodNotFound {
-		p.t.Errorf("%s: %v", method, err)
+		p.t.Errorf("%s: got %v, want code %d", method, err, codeMethodNotFound)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestServe_servesTheSecondContract(t *testing.T) {
 		`{"completion":{"values":[`+echo(`{"request":{"ref":{"type":"prompt","name":"greet"},"argument":{"name":"who","value":"a"}},"context":{"id":1,"_meta":{}}}`)+`]}}`)
 	p.want("notifications/roots/list_changed", "", "{}")
 	if want := `notifications/message {"level":"info","data":"{\"_meta\":{},\"meta\":{},\"context\":{\"_meta\":{}}}"}`; !slices.Contains(p.world.asked, want) {
-		t.Errorf("%q", p.world.asked)
+		t.Errorf("got asked %q, want %s in it", p.world.asked, want)
 	}
 	p.wantMissing("x")
 }
@@ -168,7 +168,7 @@ func TestUser_passesResultsToTheGuest(t *testing.T) {
 	p.want("tools/call", `{"name":"sample"}`, `{"content":[{"type":"text","text":"{\"role\":\"assistant\"}"}]}`)
 	if want := `sampling/createMessage {"messages":[{"role":"user","content":{"type":"text","text":"hi"}},` +
 		`{"role":"assistant","content":{"type":"text","text":"ho"}}],"maxTokens":5}`; !slices.Equal(p.world.asked, []string{want}) {
-		t.Errorf("asked %q", p.world.asked)
+		t.Errorf("got asked %q, want only %s", p.world.asked, want)
 	}
 	p.want("tools/call", `{"name":"config"}`, `{"content":[{"type":"text","text":"[\"välue\",true,false]"}]}`)
 	for range 2 { // no call sees the variables of another

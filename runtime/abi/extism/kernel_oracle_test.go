@@ -243,7 +243,7 @@ func FuzzKernelAbsurd(f *testing.F) {
 			stack := []uint64{a, b, a ^ b, a + uint64(i)}
 			runs(t, fn, ctx, stack[:max(len(fn.Params), len(fn.Results))])
 			if c.arena.size > 1<<20 || uint64(cap(c.arena.data)) > c.arena.size {
-				t.Fatalf("%s: the arena has %d bytes, %d real", fn.Name, c.arena.size, cap(c.arena.data))
+				t.Fatalf("%s: got an arena of %d bytes, %d real; want at most 1 MiB", fn.Name, c.arena.size, cap(c.arena.data))
 			}
 			a, b = a*6364136223846793005+1442695040888963407, b+a>>32
 			if i%3 == 0 {
@@ -254,7 +254,7 @@ func FuzzKernelAbsurd(f *testing.F) {
 			t.Fatal(err)
 		}
 		if got, _ := ours(c, "input_load_u8", 3); got != 't' {
-			t.Fatalf("the next input is %d", got)
+			t.Fatalf("next input: got %d, want 't'", got)
 		}
 	})
 }
@@ -264,7 +264,7 @@ func runs(t *testing.T, fn runtime.HostFunc, ctx context.Context, stack []uint64
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil && !strings.Contains(fmt.Sprintf("%T", r), "abortSignal") {
-			t.Fatalf("%s%d: %v", fn.Name, stack, r)
+			t.Fatalf("%s%d: got panic %v, want none but of an abort", fn.Name, stack, r)
 		}
 	}()
 	fn.Call(ctx, noMemory{}, stack)
@@ -287,7 +287,7 @@ func TestKernel_returnsZeroInAnotherDialect(t *testing.T) {
 		stack := []uint64{9, 9, 9}[:max(len(f.Params), len(f.Results))]
 		f.Quick("another dialect's", stack)
 		if len(f.Results) > 0 && stack[0] != 0 {
-			t.Errorf("%s answers %d", f.Name, stack[0])
+			t.Errorf("%s: got %d, want 0", f.Name, stack[0])
 		}
 	}
 }

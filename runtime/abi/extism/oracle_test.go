@@ -115,7 +115,7 @@ func TestOracle_guestsMatchTheSDK(t *testing.T) {
 		}
 	}
 	for file := range missing {
-		t.Errorf("%s is not called", file)
+		t.Errorf("%s: got no call, want one", file)
 	}
 	for _, file := range slices.Sorted(maps.Keys(table)) {
 		t.Logf("%-18s %2d calls, %2d equal  %s", file, table[file].calls, table[file].equal, strings.Join(slices.Sorted(maps.Keys(table[file].exports)), " "))

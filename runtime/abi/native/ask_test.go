@@ -61,7 +61,7 @@ func TestCall_returnsTheGatesAnswer(t *testing.T) {
 	}
 	got, err := call(t, asks(`{"method":"a"}`), nil)
 	if err != nil || got != `{"answer":`+code+`"nothing can be asked here","data":{"kind":"unsupported"}}}}` {
-		t.Errorf("without a gate: %s, %v", got, err)
+		t.Errorf("without a gate: got %s, %v; want an error of kind unsupported", got, err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestCall_boundsTheOpenStreams(t *testing.T) {
 	}))
 	wantEnd(t, err, runtime.KindGuest, "wrote no answer") // so the guest saw -EMFILE
 	if asked != 32 || open != 0 {
-		t.Errorf("asked %d times, %d streams left open", asked, open)
+		t.Errorf("got %d questions, %d streams open; want 32, 0", asked, open)
 	}
 }
 
@@ -171,10 +171,10 @@ func TestStreams_readToTheEndOrFailure(t *testing.T) {
 				w.I32Const(2), w.Call(fClose))
 			got, err := call(t, m, g)
 			if got != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%s, %v", got, err)
+				t.Errorf("got %s, %v; want %s", got, err, c.want)
 			}
 			if open != 0 {
-				t.Error("left open")
+				t.Errorf("got %d streams open, want 0", open)
 			}
 		})
 	}

@@ -113,7 +113,7 @@ func TestRecognises_theExportsOfTheDialect(t *testing.T) {
 		}
 	}
 	if native.New().Name() != "native" {
-		t.Error("name")
+		t.Errorf("got name %q, want \"native\"", native.New().Name())
 	}
 }
 
@@ -166,7 +166,7 @@ func TestServe_reportsInvalidAnswers(t *testing.T) {
 	_, err := call(t, says(`{"error":{"code":-32602,"message":"no tool \"x\"","data":{"a":[1]}}}`), nil)
 	var guestErr *runtime.GuestError
 	if !errors.As(err, &guestErr) || guestErr.Code != -32602 || guestErr.Message != `no tool "x"` || string(guestErr.Data) != `{"a":[1]}` {
-		t.Errorf("%#v", err)
+		t.Errorf("got %#v, want a GuestError of -32602 with message and data", err)
 	}
 }
 

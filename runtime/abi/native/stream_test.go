@@ -132,7 +132,7 @@ func TestStreams_takeGivesTheGateTheBytesOnce(t *testing.T) {
 	}))
 	wantEnd(t, err, runtime.KindGuest, "the guest wrote no answer")
 	if took != openRequest[:10] {
-		t.Errorf("%q", took)
+		t.Errorf("got %q taken, want %q", took, openRequest[:10])
 	}
 }
 
@@ -151,6 +151,6 @@ func TestStreams_areUnusableAfterTheCall(t *testing.T) {
 		t.Errorf("got %v, %v; want an error, 0", err, open)
 	}
 	if _, _, err := kept.Take(2); err == nil {
-		t.Error("took a stream")
+		t.Error("Take after the end: got no error, want one")
 	}
 }
