@@ -66,12 +66,12 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 			begin()
 			q := h.one()
 			if q.Plugin != "effects" || q.Asks != "Plugin effects asks: Who are you?\n> sallyport: type y to allow all" || len(q.Fields) != 4 || q.Line != "" {
-				t.Errorf("got %+v", q)
+				t.Errorf("got question %+v, want the form of effects with 4 fields and no line", q)
 			}
 			for _, wrong := range [][]string{{"age=x", "name=Ada"}, {"name=Nebuchadnezzar"}, {}, {"name=Ada", "rank=1"}, {"name=Ada", "size=xl"}, {"name"}, {"--decline", "name=Ada"}} {
 				out, err := h.program(append([]string{"answer", q.ID}, wrong...)...).CombinedOutput()
 				if err == nil {
-					t.Errorf("%v was taken: %s", wrong, out)
+					t.Errorf("%v: got success: %s, want a refusal", wrong, out)
 				}
 			}
 			if _, out, code := h.answer("n", "answer", q.ID, "name=Ada"); code != exitTool || out != "nothing was changed\n" {
@@ -86,11 +86,11 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 				"\r\n  | size=  one of s (Plugin effects: Small), l (Plugin effects: Large); s if\r\n  | left out; Plugin effects: size\r\n", `you answer: {"name":"Ada","size":"s","age":42}`,
 			} {
 				if !strings.Contains(seen, line) {
-					t.Errorf("%q is not in %q", line, seen)
+					t.Errorf("screen: got %q, want %q in it", seen, line)
 				}
 			}
 			if said := <-ended; !strings.Contains(said, `"action":"accept"`) || !strings.Contains(said, `"size":"s"`) {
-				t.Errorf("the plugin was told %s", said)
+				t.Errorf("the plugin got %s, want an accept with size s", said)
 			}
 			begin()
 			for _, word := range []string{"allow", "deny"} { // the error names the right command
@@ -103,11 +103,11 @@ func TestAnswer_fillsAFormAtTheTerminal(t *testing.T) {
 				t.Errorf("got %d %q, want 0", code, out)
 			}
 			if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
-				t.Errorf("the plugin was told %s", said)
+				t.Errorf("the plugin got %s, want a decline", said)
 			}
 			list, err := h.program("grants").Output()
 			if err != nil || !strings.Contains(string(list), "nothing was answered") {
-				t.Errorf("an answer became a grant: %s %v", list, err)
+				t.Errorf("grants: got %s, %v, want none", list, err)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestAnswer_formHoldsForTheRepeatedCall(t *testing.T) {
 		t.Errorf("got %q, want %q in it", said, `"name":"Ada"`)
 	}
 	if said, _ := h.who(s); !strings.Contains(said, "has been asked") {
-		t.Errorf("the answer was given twice: %q", said)
+		t.Errorf("asked again: got %q, want a new question", said)
 	}
 }
 

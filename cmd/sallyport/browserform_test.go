@@ -39,7 +39,7 @@ func TestBrowser_fillsAForm(t *testing.T) {
 		t.Errorf("got %v, want %q in it, %q in it", says, "Plugin effects asks: Who are you?", "> sallyport: type y to allow all")
 	}
 	if outside := b.eval(`[...document.querySelectorAll("#forms .card > *:not(.words)")].map(e => e.innerText).join(" ")`); strings.Contains(outside, "type y") || !strings.Contains(outside, "not Sallyport's") {
-		t.Error("the plugin's words stand outside of their box:", outside)
+		t.Errorf("outside of the box: got %q, want no words of the plugin", outside)
 	}
 	b.picture(filepath.Join(sharedState(t), "..", "console-form.png"))
 	fill := func(field, value string) {
@@ -61,12 +61,12 @@ func TestBrowser_fillsAForm(t *testing.T) {
 	b.wait(`performance.now() - moved > 2000`) // input stays across two refreshes of the page
 	b.click("asks you", "Answer")
 	if said := <-ended; !strings.Contains(said, `"name":"Ada"`) || !strings.Contains(said, `"age":42`) || !strings.Contains(said, `"size":"l"`) || !strings.Contains(said, `"sure":true`) {
-		t.Errorf("the plugin was told %s", said)
+		t.Errorf("the plugin got %s, want the values of the form", said)
 	}
 	begin()
 	b.click("asks you", "Decline")
 	if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
-		t.Errorf("the plugin was told %s", said)
+		t.Errorf("the plugin got %s, want a decline", said)
 	}
 	b.wait(`!document.querySelector("#forms .card")`)
 	showsForm(t, h, b)
@@ -86,10 +86,10 @@ func showsForm(t *testing.T, h *askingHost, b *tab) {
 		`{"message":EVIL,"url":EVIL,"requestedSchema":{"type":"object","properties":{EVIL:{"type":"string","title":EVIL,"description":EVIL,"default":EVIL},`+
 			`"pick":{"type":"string","enum":[EVIL],"enumNames":[EVIL],"default":EVIL},"some":{"type":"array","items":{"type":"string","enum":[EVIL]}}}}}`, "EVIL", string(text)))}
 	if _, ok := elicit.New(elicit.Options{Store: s}).Ask(t.Context(), f); !ok {
-		t.Fatal("not asked")
+		t.Fatalf("form: got it dropped, want it asked")
 	}
 	b.wait(`!!document.querySelector("#forms .words") && document.querySelector("#forms .words").innerText.includes("<img src=x")`)
 	if got := b.eval(`[document.images.length, document.scripts.length, document.links.length, document.title]`); got != `[0,1,0,"(1) Sallyport: test"]` {
-		t.Errorf("the page became %s", got)
+		t.Errorf("page: got %s, want no image, script or link of the form", got)
 	}
 }

@@ -59,10 +59,10 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	b.wait(`document.querySelectorAll("#questions .question").length === 3 && performance.now() - moved >= settle`)
 	b.wait(`document.title === "(3) Sallyport: Claude\\u202e Desktop"`)
 	if got := b.eval(`document.body.innerText.match(/[\u202a-\u202e\u2066-\u2069]/)`); got != "null" {
-		t.Error("something turns the direction of writing:", got)
+		t.Errorf("got %s, want no control of the writing direction", got)
 	}
 	if small := b.eval(`[...document.querySelectorAll("button")].filter(e => e.offsetHeight < 44 || e.offsetWidth < 44).length`); small != "0" {
-		t.Error(small, "buttons are too small for a finger")
+		t.Errorf("got %s buttons too small for a finger, want none", small)
 	}
 	if told := b.eval(`[...document.querySelectorAll("#questions .question")].every(e => e.innerText.includes(", for an hour or always with any headers and any body"))`); told != "true" {
 		t.Error("a card does not say what an answer for longer lets pass:", b.eval(`document.querySelector("#questions").innerText`))
@@ -86,7 +86,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	b.key("Enter")
 	b.wait(`performance.now() - moved > 2000`)
 	if q, g := left(t, s); q != 2 || g != 1 {
-		t.Errorf("%d questions, %d grants", q, g)
+		t.Errorf("got %d questions, %d grants, want 2, 1", q, g)
 	}
 
 	// Allowing all announced effects takes a confirmation at a different place, not one click or two at the same place.
@@ -95,7 +95,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	b.key("Enter")
 	b.wait(`!document.querySelector(".sure")`)
 	if q, g := left(t, s); q != 2 || g != 1 {
-		t.Errorf("%d questions, %d grants", q, g)
+		t.Errorf("got %d questions, %d grants, want 2, 1", q, g)
 	}
 	b.click("/two", "All of it always")
 	b.wait(`!!document.querySelector(".sure")`)
@@ -103,7 +103,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	b.click("/two", "Yes")
 	b.wait(`document.querySelectorAll("#questions .question").length <= 1`)
 	if _, g := left(t, s); g == 0 {
-		t.Error("it was not allowed")
+		t.Errorf("got no grant, want one")
 	}
 	// A refresh keeps the focus on a button while its card stays.
 	ask(t, s, "four", "")
@@ -113,7 +113,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	ask(t, s, "five", "")
 	b.wait(`[...document.querySelectorAll("#questions .question")].some(e => e.textContent.includes("/five"))`)
 	if got := b.eval(`document.activeElement.getAttribute("aria-label")`); got != label {
-		t.Errorf("the focus went from %s to %s", label, got)
+		t.Errorf("focus: got %s, want %s", got, label)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := call(t, s, "files-read", map[string]any{"path": note}); !r.IsError {
-		t.Fatal(text(r))
+		t.Fatalf("read without a grant: got %q, want an error", text(r))
 	}
 	// An error of the host after a click stays beside it while the page refreshes.
 	before, err := os.ReadFile(config)

@@ -139,7 +139,7 @@ func node(t *testing.T, env []string, args ...string) (stdout, stderr string, co
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		t.Fatalf("node: %v\n%s", err, errs.String())
+		t.Fatalf("node: got %v, want it run\n%s", err, errs.String())
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
@@ -176,7 +176,7 @@ func runScript(t *testing.T, name, version, transport string) {
 	out, errs, code := node(t, []string{"SALLYPORT_CLIENT=" + string(spec)}, filepath.Join("testdata", "clients", name+".mjs"))
 	done := strings.ReplaceAll(strings.ReplaceAll(out, "ok ", ""), "\n", " ")
 	if code != 0 || strings.TrimSpace(done) != steps+last {
-		t.Errorf("exit code %d after: %s\n%s", code, done, errs)
+		t.Errorf("got exit code %d after: %s, want 0 after: %s\n%s", code, done, steps+last, errs)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestClients_runTasks(t *testing.T) {
 			}
 			out, errs, code := node(t, []string{"SALLYPORT_CLIENT=" + string(spec)}, filepath.Join("testdata", "clients", "tasks.mjs"))
 			if code != 0 || out != "ok works\nok asks\nok fails\n" {
-				t.Errorf("exit code %d after: %s\n%s", code, out, errs)
+				t.Errorf("got exit code %d after: %s, want 0 after works, asks and fails\n%s", code, out, errs)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func runInspector(t *testing.T, era, transport string) {
 	if transport == "http" {
 		s.Token = "wrong"
 		if got := inspected(t, s, era, "--method", "tools/list"); got != "(auth_required)" {
-			t.Errorf("with a wrong token: %s", got)
+			t.Errorf("with a wrong token: got %s, want (auth_required)", got)
 		}
 	}
 }
@@ -285,11 +285,11 @@ func shown(t *testing.T, out, errs string, code int) string {
 	}
 	for _, text := range []string{out, errs} {
 		if err := json.Unmarshal([]byte(text), &o); text != "" && err != nil {
-			t.Fatalf("got %v: %s", err, text)
+			t.Fatalf("got %v: %s, want JSON", err, text)
 		}
 	}
 	if (code == 0) != (o.Error.Code == "") {
-		t.Errorf("exit code %d: %s", code, errs)
+		t.Errorf("got exit code %d, error %q, want an error for other codes than 0: %s", code, o.Error.Code, errs)
 	}
 	show := []string{o.Result.ProtocolVersion}
 	for _, x := range append(o.Result.Tools, o.Result.Prompts...) {

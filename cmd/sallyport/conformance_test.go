@@ -25,7 +25,7 @@ func npm(t *testing.T, parts ...string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Fatalf("%v; run make clients", err)
+		t.Fatalf("suite: got %v, want it installed (make clients)", err)
 	}
 	return file
 }
@@ -85,7 +85,7 @@ func TestConformance(t *testing.T) {
 				t.Log(summary)
 			}
 			if err != nil {
-				t.Errorf("the suite: %v\n%s", err, out)
+				t.Errorf("suite: got %v, want success\n%s", err, out)
 			}
 			n := tally(t, dir, s.scored > 0, required(t, index, s.args))
 			if n.scored != s.scored || n.others != s.others {
@@ -112,7 +112,7 @@ func required(t *testing.T, index string, args []string) map[string]bool {
 	}
 	out, err := suite(t, append([]string{index, "list"}, args...)...)
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("suite: got %v, want success: %s", err, out)
 	}
 	_, out, _ = strings.Cut(out, "Server scenarios")
 	out, _, _ = strings.Cut(out, "Client scenarios")
@@ -138,7 +138,7 @@ func tally(t *testing.T, dir string, all bool, counts map[string]bool) (n passed
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no checks in %s: %v", dir, err)
+		t.Fatalf("%s: got no checks, %v, want some", dir, err)
 	}
 	for _, file := range files {
 		name := scenarioIn.FindStringSubmatch(filepath.Base(filepath.Dir(file)))[1]
@@ -174,12 +174,12 @@ func (n *passed) add(t *testing.T, scenario, file string) bool {
 			n.checks++
 		case "SKIPPED":
 			if n.skipped++; scenario != unwritten {
-				t.Errorf("%s: %s was skipped: %s", scenario, c.ID, c.ErrorMessage)
+				t.Errorf("%s: %s: got it skipped: %s, want it run", scenario, c.ID, c.ErrorMessage)
 			}
 		case "INFO":
 		default:
 			fine = false
-			t.Errorf("%s: %s: %s: %s", scenario, c.ID, c.Status, c.ErrorMessage)
+			t.Errorf("%s: %s: got %s: %s, want success", scenario, c.ID, c.Status, c.ErrorMessage)
 		}
 	}
 	return fine

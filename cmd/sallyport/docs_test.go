@@ -42,14 +42,14 @@ func TestDocs_reference(t *testing.T) {
 	head, rest, ok := strings.Cut(page, begin)
 	was, tail, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatal("the page has no markers around the reference")
+		t.Fatalf("got a page without markers, want them around the reference")
 	}
 	want := reference()
 	if was == want {
 		return
 	}
 	if !*update {
-		t.Fatal("the reference differs from the tables of keys; run again with -update")
+		t.Fatalf("got a reference that differs from the tables of keys, want the same: run with -update")
 	}
 	if err := os.WriteFile(filepath.Join("..", "..", "docs", "configuration.md"), []byte(head+begin+want+end+tail), 0o644); err != nil {
 		t.Fatal(err)
@@ -97,11 +97,11 @@ func TestDocs_everyExampleLoads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := settings.Load(settings.Options{File: file}); err != nil {
-			t.Errorf("%v", err)
+			t.Errorf("example: got %v, want it loaded", err)
 		}
 	}
 	if examples == 0 {
-		t.Error("no example on the page")
+		t.Errorf("got no example on the page, want one")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestDocs_recipes(t *testing.T) {
 		for line := range strings.Lines(strings.TrimSpace(block)) {
 			command, want, ok := strings.Cut(strings.TrimSpace(line), "# ")
 			if !ok || !strings.HasPrefix(command, "sallyport ") {
-				t.Fatalf("%q is no command with its outcome", line)
+				t.Fatalf("got line %q, want a command with its outcome", line)
 			}
 			if !strings.HasPrefix(command, "sallyport explain ") {
 				isCommand(t, command)
@@ -140,7 +140,7 @@ func TestDocs_recipes(t *testing.T) {
 		}
 	}
 	if said["allowed"] < 6 || said["refused"] < 6 || said["asks"] < 1 {
-		t.Errorf("the recipes say %v", said)
+		t.Errorf("got outcomes %v of the recipes, want 6 or more allowed and refused, 1 or more asked", said)
 	}
 }
 
@@ -149,14 +149,14 @@ func isCommand(t *testing.T, command string) {
 	t.Helper()
 	c, args, err := newRoot(stdio{}).Find(strings.Fields(command)[1:])
 	if err != nil || !c.Runnable() {
-		t.Errorf("%q is no command: %v", command, err)
+		t.Errorf("%q: got %v, want a command", command, err)
 		return
 	}
 	if err := c.ParseFlags(args); err != nil {
-		t.Errorf("%q: %v", command, err)
+		t.Errorf("%q: got %v, want its flags accepted", command, err)
 	}
 	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
-		t.Errorf("%q: %v", command, err)
+		t.Errorf("%q: got %v, want its arguments accepted", command, err)
 	}
 }
 

@@ -31,13 +31,13 @@ func TestCommands_refuseSpecialFiles(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat("/dev/zero"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		t.Fatalf("/dev/zero: %v, %v", info, err)
+		t.Fatalf("/dev/zero: got %v, %v, want a device", info, err)
 	}
 	if out := outputOfError(t, program(t, "", "compile", dir)); strings.Count(out, "regular file") != 2 {
-		t.Errorf("compile: %s", out)
+		t.Errorf("compile: got %s, want regular file twice", out)
 	}
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "no plugins") {
-		t.Errorf("a folder with such files: %v: %s", err, out)
+		t.Errorf("list: got %v: %s, want no plugins", err, out)
 	}
 }
 
@@ -49,11 +49,11 @@ func TestPack_changesTheTargetOfALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := program(t, "", "pack", link).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("pack: got %v, want success: %s", err, out)
 	}
 	info, err := os.Lstat(link)
 	if err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is gone: %v, %v", info, err)
+		t.Errorf("the link: got %v, %v, want a link", info, err)
 	}
 	if out, _ := program(t, "", "inspect", filepath.Join(dir, "misbehave.wasm")).Output(); !strings.Contains(string(out), ", packed") {
 		t.Errorf("got %s, want %q in it", out, ", packed")
@@ -84,6 +84,6 @@ func TestStateFolder_refusesOneThatOthersCanWrite(t *testing.T) {
 		}
 	}
 	if text, _ := os.ReadFile(victim); string(text) != "mine" {
-		t.Errorf("the log went through the link: %s", text)
+		t.Errorf("the link's target: got %s, want mine", text)
 	}
 }

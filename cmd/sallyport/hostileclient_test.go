@@ -67,7 +67,7 @@ func (a attacked) asHost(name string) string {
 func TestHostile_httpClientsAreAnsweredAndBounded(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("list: got %v, want success: %s", err, out)
 	}
 	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 2s, concurrency: 2}}}", "--no-token", dir)
 	a := attacked{url: url, addr: strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")}
@@ -134,7 +134,7 @@ func (a attacked) slowHeaders(t *testing.T) {
 		io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: ")
 	}
 	if got := firstLine(t, a.addr, a.sized(discover, discovery())); got != good {
-		t.Errorf("beside them: %s", got)
+		t.Errorf("beside them: got %s, want %s", got, good)
 	}
 }
 
@@ -177,12 +177,12 @@ func (a attacked) clientsThatLeave(t *testing.T) {
 	}
 	all.Wait()
 	if n := read.Load(); n < 32 {
-		t.Errorf("the host reads only %d calls", n)
+		t.Errorf("got %d calls read, want 32 or more", n)
 	}
 	fine := modern("1", "tools/call", `"name":"misbehave-fine","arguments":{"text":"x"},`)
 	got := firstLine(t, a.addr, a.sized("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: misbehave-fine\r\n", fine))
 	if got != good {
-		t.Errorf("after them: %s", got)
+		t.Errorf("after them: got %s, want %s", got, good)
 	}
 }
 
@@ -191,7 +191,7 @@ func (a attacked) clientsThatLeave(t *testing.T) {
 func TestHostile_stdioRequestsGetOneResponseEach(t *testing.T) {
 	dir := folder(t, guest(t, "misbehave"))
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("list: got %v, want success: %s", err, out)
 	}
 	cmd := program(t, "plugins: {misbehave: {limits: {deadline: 1s}}}", "serve", dir)
 	in, out := piped(t, cmd)
@@ -233,7 +233,7 @@ func TestHostile_stdioRequestsGetOneResponseEach(t *testing.T) {
 		for answer := range answers {
 			if strings.Contains(answer, `"id":"next"`) {
 				if !strings.Contains(answer, `"text":"next"`) {
-					t.Errorf("after %s: %.200s", c.name, answer)
+					t.Errorf("after %s: got %.200s, want next", c.name, answer)
 				}
 				break
 			}

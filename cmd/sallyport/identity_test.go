@@ -63,7 +63,7 @@ func TestIdentity_bytesThatWereCalledStayPinned(t *testing.T) {
 			held := s.State == "loaded" && s.Digest == old && s.Waits != "" && strings.Contains(s.Error, "and the approved ones (")
 			anew := s.State == "loaded" && s.Digest != old && s.Waits == "" && s.Error == ""
 			if !held && (!anew || test.calls || test.closes) {
-				t.Errorf("got %+v", s)
+				t.Errorf("got %+v, want the update held, or loaded where nothing is lost", s)
 			}
 		})
 	}
@@ -96,12 +96,12 @@ func TestApprove_printsACommandThatWorks(t *testing.T) {
 	}
 	var all []struct{ Error string }
 	if err := json.Unmarshal(out, &all); err != nil || len(all) == 0 {
-		t.Fatalf("got %s: %v", out, err)
+		t.Fatalf("list: got %s, %v, want plugins", out, err)
 	}
 	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own sentence
 	typed, _, found := strings.Cut(rest, " shows the difference")
 	if !found {
-		t.Fatalf("got %s", out)
+		t.Fatalf("list: got %s, want a command that shows the difference", out)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -120,6 +120,6 @@ func TestApprove_printsACommandThatWorks(t *testing.T) {
 	list = program(t, "", "list", dir)
 	ownState(list, state)
 	if out, err := list.CombinedOutput(); err != nil || strings.Contains(string(out), "held") {
-		t.Errorf("got %s %v", out, err)
+		t.Errorf("list: got %s, %v, want nothing held", out, err)
 	}
 }

@@ -43,10 +43,10 @@ func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
 		raw, err := program(t, "", args...).Output()
 		out := strings.Join(strings.Fields(string(raw)), " ")
 		if err != nil || !strings.Contains(out, `the front has the unknown key "descripton"; did you mean description?`) || !strings.Contains(out, `the argument "file" has the unknown key "requird"; did you mean required?`) {
-			t.Errorf("%v: got %v: %s", args, err, raw)
+			t.Errorf("%v: got %v: %s, want both unknown keys named", args, err, raw)
 		}
 		if args[0] == "inspect" && (!strings.Contains(out, "text without code, ") || !strings.Contains(out, "prompts review ") || strings.Contains(out, "imports")) {
-			t.Errorf("got %s", raw)
+			t.Errorf("inspect: got %s, want text without code with its prompts", raw)
 		}
 	}
 	if out, err := program(t, "", "pack", file).CombinedOutput(); err == nil || !strings.Contains(string(out), "needs no packing") {
@@ -73,7 +73,7 @@ func TestInspect_namesOmittedEntries(t *testing.T) {
 	} {
 		_, after, found := strings.Cut(warnings, name)
 		if !found || !strings.Contains(after[:min(len(after), 200)], reason) || strings.Count(warnings, name) != 1 {
-			t.Errorf("no reason for %s:\n%s", name, out)
+			t.Errorf("%s: got\n%s\nwant its reason %q once", name, out, reason)
 		}
 	}
 	for tool, want := range map[string]string{
@@ -106,10 +106,10 @@ func TestBrokenConfiguration_stopsOnlyCommandsThatNeedIt(t *testing.T) {
 		out := strings.Join(strings.Fields(string(raw)), " ")
 		warned := strings.Contains(out, "warning: the configuration cannot be read")
 		if !strings.Contains(out, `unknown key "nonsense"`) {
-			t.Errorf("%q does not say what is broken: %s", test.args, raw)
+			t.Errorf("%q: got %s, want the unknown key named", test.args, raw)
 		}
 		if test.want != "" && (!warned || !strings.Contains(out, test.want)) || slices.Contains([]string{"serve", "list", "approve", "grant"}, test.args[0]) && (err == nil || warned) {
-			t.Errorf("%q: got %v: %s", test.args, err, raw)
+			t.Errorf("%q: got %v: %s, want %q with a warning, or a failure of a command that needs the file", test.args, err, raw, test.want)
 		}
 	}
 }

@@ -30,14 +30,14 @@ func TestKill_leavesNoPartialFiles(t *testing.T) {
 			step{"do": "ask", "text": "kv/get", "params": map[string]any{"key": "n"}}))
 		a, b, c := lineOf(t, r, 0), lineOf(t, r, 1), lineOf(t, r, 2)
 		if a != b || b != c || strings.Trim(a, "x0123456789") != "" {
-			t.Errorf("a half set: %.20q %.20q %.20q", a, b, c)
+			t.Errorf("a set of files: got %.20q %.20q %.20q, want one version", a, b, c)
 		}
 		if got := lineOf(t, r, 3); got != "a b d/" {
-			t.Errorf("the folder has %q", got)
+			t.Errorf("folder: got %q, want a b d/", got)
 		}
 		var answer struct{ Result struct{ Value int } }
 		if err := json.Unmarshal([]byte(lineOf(t, r, 4)), &answer); err != nil || answer.Result.Value < committed {
-			t.Errorf("the key holds %d after %d was committed: %v", answer.Result.Value, committed, err)
+			t.Errorf("key: got %d, %v, want %d or more", answer.Result.Value, err, committed)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -45,7 +45,7 @@ func TestKill_leavesNoPartialFiles(t *testing.T) {
 	}
 	report, err := audit.Verify(filepath.Join(state, "audit"))
 	if err != nil || len(report.Problems) > 0 || report.Lines == 0 {
-		t.Errorf("got %+v, %v", report, err)
+		t.Errorf("audit: got %+v, %v, want lines without problems", report, err)
 	}
 }
 
@@ -85,7 +85,7 @@ func killed(t *testing.T, config, state, plugins, dir string, from int) (last in
 			return last
 		}
 		if r.IsError {
-			t.Fatal(r.Content)
+			t.Fatalf("got error %v, want success", r.Content)
 		}
 		last = n
 	}

@@ -80,7 +80,7 @@ func TestLayers_importsGoDown(t *testing.T) {
 		from := strings.TrimPrefix(p.ImportPath, module)
 		height := layerOf(from)
 		if seen[height] = true; height < 0 {
-			t.Errorf("%s is in none of the folders %v", from, layers)
+			t.Errorf("%s: got none of the folders %v, want one", from, layers)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -88,7 +88,7 @@ func TestLayers_importsGoDown(t *testing.T) {
 			if !ours {
 				checkHome(t, from, imported)
 			} else if layerOf(to) < height {
-				t.Errorf("%s imports %s: imports go down, see docs/architecture.md", from, to)
+				t.Errorf("%s: got an import of %s, want imports that go down, see docs/architecture.md", from, to)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func TestLayers_inTheDocs(t *testing.T) {
 	}
 	for _, quoted := range regexp.MustCompile("`([a-z]+(/[a-z_]+)+(\\.go)?)`").FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(quoted[1]))); layerOf(quoted[1]) >= 0 && err != nil {
-			t.Errorf("docs/architecture.md names %s, which is not there", quoted[1])
+			t.Errorf("docs/architecture.md: got %s, which is missing, want names of what exists", quoted[1])
 		}
 	}
 }

@@ -56,21 +56,21 @@ func TestParkedCall_continuesInItsInstance(t *testing.T) {
 		t.Fatalf("got %+v, want %q", first, "input_required")
 	}
 	if _, refused := call(other, arguments, first.RequestState, answersTo(first, "accept")); !strings.Contains(refused, "waits no longer, or in another process") {
-		t.Errorf("another process: %q", refused)
+		t.Errorf("another process: got %q, want a refusal", refused)
 	}
 	if _, refused := call(one, effects("", post), first.RequestState, answersTo(first, "accept")); !strings.Contains(refused, "another request") {
-		t.Errorf("other arguments: %q", refused)
+		t.Errorf("other arguments: got %q, want a refusal", refused)
 	}
 	again, _ := call(one, arguments, first.RequestState, map[string]any{"none": map[string]any{}})
 	if again.ResultType != "input_required" || len(again.InputRequests) != 1 {
-		t.Errorf("no answer: %+v", again)
+		t.Errorf("no answer: got %+v, want the same question", again)
 	}
 	second, _ := call(one, arguments, again.RequestState, answersTo(again, "accept"))
 	if second.ResultType != "input_required" {
 		t.Fatalf("got %+v, want %q", second, "input_required")
 	}
 	if v, _ := call(one, arguments, first.RequestState, answersTo(first, "accept")); v.RequestState != second.RequestState {
-		t.Errorf("a state that was used is answered anew: %+v", v)
+		t.Errorf("a used state: got %+v, want state %s", v, second.RequestState)
 	}
 	last, _ := call(one, arguments, second.RequestState, answersTo(second, "decline"))
 	if last.ResultType != "complete" || len(last.Result.Content) > 0 {
@@ -78,10 +78,10 @@ func TestParkedCall_continuesInItsInstance(t *testing.T) {
 	}
 	text := last.Content[0].Text
 	if !strings.Contains(text, "count: 1\n") || !strings.Contains(text, "count: 2\n") || !strings.HasSuffix(text, "count: 3") || !strings.Contains(text, "decline") {
-		t.Errorf("got %s", text)
+		t.Errorf("got %s, want counts 1, 2 and 3 and a decline", text)
 	}
 	if n := posts.Load(); n != 1 {
-		t.Errorf("%d posts", n)
+		t.Errorf("got %d posts, want 1", n)
 	}
 	for _, c := range []*lineClient{one, other} {
 		if err := c.end(); err != nil {

@@ -97,17 +97,17 @@ func TestPrograms_equalTheirNativeSelves(t *testing.T) {
 func compareProgram(t *testing.T, c programCase, r *mcp.CallToolResult, err error, stdout, stderr string) {
 	t.Helper()
 	if (err != nil) != c.fails || r.IsError != c.fails {
-		t.Errorf("%v: natively %v, as a tool isError %v: %s", c.args, err, r.IsError, text(r))
+		t.Errorf("%v: got isError %v: %s, want %v as natively", c.args, r.IsError, text(r), c.fails)
 		return
 	}
 	switch {
 	case c.fails:
 		if code := exitCodeOf(r); code != err.(*exec.ExitError).ExitCode() {
-			t.Errorf("%v: exit code %d, natively %v", c.args, code, err)
+			t.Errorf("%v: got exit code %d, want natively %v", c.args, code, err)
 		}
 		for line := range strings.SplitSeq(strings.TrimSpace(stderr), "\n") {
 			if !strings.Contains(text(r), strings.TrimSpace(line)) {
-				t.Errorf("%v: %q, natively %q", c.args, text(r), stderr)
+				t.Errorf("%v: got %q, want natively %q", c.args, text(r), stderr)
 			}
 		}
 	case c.json:
@@ -120,7 +120,7 @@ func compareProgram(t *testing.T, c programCase, r *mcp.CallToolResult, err erro
 			t.Errorf("%v: got %.500s, natively %.500s", c.args, got, want)
 		}
 	case text(r) != stdout:
-		t.Errorf("%v: got %.500q, natively %.500q", c.args, text(r), stdout)
+		t.Errorf("%v: got %.500q, want natively %.500q", c.args, text(r), stdout)
 	}
 }
 
@@ -130,7 +130,7 @@ func buildProgram(t *testing.T, dir, pkg, out string, env ...string) {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(env, "GOWORK=off")...)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", pkg, err, text)
+		t.Fatalf("build %s: got %v, want success: %s", pkg, err, text)
 	}
 }
 
@@ -146,7 +146,7 @@ func recipe(t *testing.T, name string) []byte {
 	}
 	found := regexp.MustCompile(fmt.Sprintf("(?s)\n### %s\n.*?```yaml\n(.*?)```", name)).FindSubmatch(doc)
 	if found == nil {
-		t.Fatalf("docs/programs.md has no recipe for %s", name)
+		t.Fatalf("docs/programs.md: got no recipe for %s, want one", name)
 	}
 	return found[1]
 }

@@ -46,7 +46,7 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 		return text(r)
 	}
 	if said := fetch(); !strings.Contains(said, "the secret TOKEN cannot be had: it is not set: sallyport secret set TOKEN --config ~/sallyport.yaml --state "+h.state+" asks for it") {
-		t.Errorf("got %q", said)
+		t.Errorf("got %q, want TOKEN unset and the command that sets it", said)
 	}
 
 	cmd := withoutKeyring(h.program("secret", "set", "TOKEN"))
@@ -60,20 +60,20 @@ func TestSecret_isTypedStoredAndSent(t *testing.T) {
 	}
 	kept := filepath.Join(h.state, "secrets", "TOKEN.secret")
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
+		t.Errorf("kept secret: got %v, %v, want mode 600", info, err)
 	}
 	if said := fetch(); strings.Contains(said, value) || !strings.Contains(said, "[secret:TOKEN]") {
 		t.Errorf("got %q, want %q in it", said, "[secret:TOKEN]")
 	}
 	if header := <-got; header != "Bearer "+value {
-		t.Errorf("the server saw %q", header)
+		t.Errorf("the server got %q, want the bearer token", header)
 	}
 	if err := os.Chmod(kept, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if said, err := withoutKeyring(h.program("call", bundled(t, "fetch"), "fetch", `{"url":"`+site.URL+`/b"}`, "--grant", "net: GET "+site.URL+"/**",
 		"--grant", "secret: TOKEN {to: "+site.URL+"/**, as: \"X-Token: {secret}\"}")).CombinedOutput(); err == nil || !strings.Contains(string(said), "chmod 600 ") {
-		t.Errorf("a secret that others can read is taken: %s %v", said, err)
+		t.Errorf("a secret that others can read: got %s, %v, want a refusal", said, err)
 	}
 
 	alone := withoutKeyring(h.program("secret", "set", "TOKEN"))
@@ -99,9 +99,9 @@ func TestSecret_interruptedPromptStoresNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.Wait(); err == nil {
-		t.Error("an interrupted command succeeds")
+		t.Errorf("an interrupted command: got success, want an error")
 	}
 	if _, err := os.Stat(filepath.Join(h.state, "secrets")); !os.IsNotExist(err) {
-		t.Error("something is kept:", err)
+		t.Errorf("an interrupted command: got secrets kept, %v, want none", err)
 	}
 }

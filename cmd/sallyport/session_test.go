@@ -37,7 +37,7 @@ func sessionCall(t *testing.T, url string, params map[string]any) (session, text
 		err = json.Unmarshal(raw, &named)
 	}
 	if err != nil {
-		t.Fatalf("%s, %v", raw, err)
+		t.Fatalf("got %s, %v, want JSON", raw, err)
 	}
 	session, _ = named.Result.Meta["dev.sallyport/session"].(string)
 	if text = answer.Error.Message; len(answer.Result.Content) > 0 {
@@ -56,7 +56,7 @@ func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 		t.Helper()
 		began, text, _ := sessionCall(t, url, ofSession(session, count))
 		if !strings.Contains(text, want) {
-			t.Errorf("session %q: %s", session, text)
+			t.Errorf("session %q: got %s, want %s", session, text, want)
 		}
 		return began
 	}
@@ -64,10 +64,10 @@ func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 	said(one, "", "count: 1") // the state of the previous call is gone
 	ada, eve := said(one, "new", "count: 1"), said(one, "new", "count: 1")
 	if ada == "" || ada == eve {
-		t.Fatalf("sessions %q and %q", ada, eve)
+		t.Fatalf("got sessions %q and %q, want different ones", ada, eve)
 	}
 	if again := said(one, ada, "count: 2"); again != "" {
-		t.Errorf("a session began in a session: %q", again)
+		t.Errorf("in a session: got a new one %q, want none", again)
 	}
 	said(one, ada, "count: 3")
 	said(one, eve, "count: 2")
@@ -84,7 +84,7 @@ func TestSession_onlyAsRequestedAndInItsProcess(t *testing.T) {
 	params["requestState"], params["inputResponses"] = v.RequestState, answersTo(v)
 	asked, text, _ := sessionCall(t, one, params)
 	if asked == "" || !strings.Contains(text, "count: 2") {
-		t.Errorf("session %q: %s", asked, text)
+		t.Errorf("session %q: got %s, want count: 2", asked, text)
 	}
 	said(one, asked, "count: 3")
 
@@ -115,7 +115,7 @@ func TestSession_continuationNamesNone(t *testing.T) {
 		params := ofSession(named, count, question, count)
 		params["requestState"], params["inputResponses"] = v.RequestState, answersTo(v)
 		if _, text, _ := sessionCall(t, url, params); !strings.Contains(text, "count: 1\n") || !strings.HasSuffix(text, "count: 2") {
-			t.Errorf("answers that name %q: %s", named, text)
+			t.Errorf("answers that name %q: got %s, want counts 1 and 2", named, text)
 		}
 	}
 	if _, text, _ := sessionCall(t, url, ofSession(session, count)); !strings.Contains(text, "count: 2") {

@@ -43,10 +43,10 @@ func TestTask_withAKeyContinuesAfterAKill(t *testing.T) {
 	c = start()
 	v := c.wait(t, id)
 	if v.Status != "input_required" {
-		t.Fatalf("killed before its question: %+v", v)
+		t.Fatalf("killed before its question: got %+v, want input_required", v)
 	}
 	if again := c.askOnce(t, "k", call()); again.TaskID != id || again.Status != "input_required" {
-		t.Errorf("called again while it waits: %+v", again)
+		t.Errorf("called again while it waits: got %+v, want task %s, input_required", again, id)
 	}
 	answers := map[string]any{}
 	for key := range v.InputRequests {
@@ -62,15 +62,15 @@ func TestTask_withAKeyContinuesAfterAKill(t *testing.T) {
 	kill(c)
 	c = start()
 	if again := c.askOnce(t, "k", call()); again.TaskID != id || again.Status != "completed" {
-		t.Errorf("called again when it is over: %+v", again)
+		t.Errorf("called again after its end: got %+v, want task %s, completed", again, id)
 	}
 	if other := c.askOnce(t, "other", call()); other.TaskID == id {
-		t.Error("another key is the same call")
+		t.Errorf("another key: got task %s again, want a new one", other.TaskID)
 	}
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}
 	if n := len(arrived); n != 0 {
-		t.Errorf("%d requests more", n)
+		t.Errorf("got %d more requests, want none", n)
 	}
 }

@@ -45,7 +45,7 @@ func TestTask_keepsItsInstance(t *testing.T) {
 			}
 			text := other.until(t, id, "completed").Result.Content[0].Text
 			if !strings.Contains(text, "count: 2\n") || !strings.Contains(text, "count: 3\n") || !strings.HasSuffix(text, "count: 4") {
-				t.Errorf("got %s", text)
+				t.Errorf("got %s, want counts 2, 3 and 4", text)
 			}
 
 			waits, works := open(question), open(step{"do": "sleep", "times": 60_000})
@@ -88,7 +88,7 @@ func TestTask_withStateIsBounded(t *testing.T) {
 		}
 		if v.ResultType != "task" {
 			if len(ids) != 32 || !strings.Contains(v.Content[0].Text, "32 tasks of plugins that keep state are going on, which is the most") {
-				t.Errorf("after %d tasks: %+v", len(ids), v)
+				t.Errorf("after %d tasks: got %+v, want 32 tasks and a refusal of the next", len(ids), v)
 			}
 			break
 		}
@@ -116,7 +116,7 @@ func TestTask_withStateIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if asks() == first {
-		t.Error("a task that was cancelled asks")
+		t.Errorf("a cancelled task: got the question it asked, want none")
 	}
 	if err := c.end(); err != nil {
 		t.Error(err)
@@ -127,7 +127,7 @@ func TestTask_withStateIsBounded(t *testing.T) {
 			continue
 		}
 		if v := c.until(t, id, "failed"); !strings.Contains(v.Error.Message, "the host ended while this task ran") {
-			t.Errorf("task %d: %+v", i, v)
+			t.Errorf("task %d: got %+v, want it failed by the host's end", i, v)
 		}
 	}
 	if err := c.end(); err != nil {

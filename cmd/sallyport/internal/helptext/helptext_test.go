@@ -1,7 +1,6 @@
 package helptext
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -132,16 +131,16 @@ func TestDraft_readsEachStyle(t *testing.T) {
 	for style, want := range drafts {
 		text := draftOf(helps[style])
 		if _, _, err := toolfile.Parse([]byte(text)); err != nil {
-			t.Errorf("%s: %v in\n%s", style, err, text)
+			t.Errorf("%s: got %v, want a tool file:\n%s", style, err, text)
 		}
 		for _, part := range want {
 			if !strings.Contains(text, part) {
-				t.Errorf("%s: %q is not in\n%s", style, part, text)
+				t.Errorf("%s: got\n%s\nwant %q in it", style, text, part)
 			}
 		}
 		for _, part := range []string{"color", "help:", "completion"} {
 			if strings.Contains(text, part) {
-				t.Errorf("%s: %q is in\n%s", style, part, text)
+				t.Errorf("%s: got\n%s\nwant no %q in it", style, text, part)
 			}
 		}
 	}
@@ -156,7 +155,7 @@ func TestDraft_hostileHelp(t *testing.T) {
 	} {
 		draft := draftOf(text)
 		if _, _, err := toolfile.Parse([]byte(draft)); err != nil {
-			t.Errorf("%.60q: %v in\n%.2000s", text, err, draft)
+			t.Errorf("%.60q: got %v, want a tool file:\n%.2000s", text, err, draft)
 		}
 	}
 }
@@ -171,7 +170,7 @@ func FuzzDraft(f *testing.F) {
 		}
 		draft := draftOf(text)
 		if _, _, err := toolfile.Parse([]byte(draft)); err != nil {
-			t.Error(fmt.Errorf("%w in\n%s", err, draft))
+			t.Errorf("got %v, want a tool file:\n%s", err, text)
 		}
 	})
 }

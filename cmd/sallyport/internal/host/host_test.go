@@ -65,7 +65,7 @@ func TestHost_appliesChangesOfTheFile(t *testing.T) {
 		return false
 	}
 	if !has("first") || has("second") {
-		t.Fatalf("got %+v", h.Registry.Plugins())
+		t.Fatalf("got plugins %+v, want first without second", h.Registry.Plugins())
 	}
 	text, err := os.ReadFile(s.File)
 	if err != nil {
@@ -87,7 +87,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		}
 		time.Sleep(pause)
 	}
-	t.Fatalf("never: %s", what)
+	t.Fatalf("%s: got none before the time limit, want it", what)
 }
 
 // Sallyport's own files are denied under any grant, and Gates explains that.
@@ -102,7 +102,7 @@ func TestGates_protectTheHostsOwnFiles(t *testing.T) {
 	} {
 		x, err := policy.Explain(hostfuncs.Call{Principal: "cli"}, "write "+path)
 		if err != nil || x.Allowed != want {
-			t.Errorf("write %s: %+v, %v", path, x, err)
+			t.Errorf("write %s: got %+v, %v, want allowed %t", path, x, err, want)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestHost_appliesAChangeSinceTheReading(t *testing.T) {
 	for _, k := range settings.Keys() {
 		named := strings.Contains(log.String(), "key="+k.Name+"\n")
 		if want := strings.HasPrefix(k.Name, "limits.") && !live(k.Name); named != want {
-			t.Errorf("%s: it is named %v", k.Name, named)
+			t.Errorf("%s: got named %v, want %v", k.Name, named, want)
 		}
 	}
 }
@@ -161,10 +161,10 @@ func TestLimits_followEachLiveKey(t *testing.T) {
 		}
 		next, err := settings.Load(settings.Options{File: s.File})
 		if err != nil {
-			t.Fatal(key, err)
+			t.Fatalf("%s: got %v, want it loaded", key, err)
 		}
 		if got := Limits(next, settings.Limits{}); key != "limits.kept" && got == zero {
-			t.Errorf("%s changes nothing", key)
+			t.Errorf("%s: got limits unchanged, want a change", key)
 		} else {
 			zero = got
 		}

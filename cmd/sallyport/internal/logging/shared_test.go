@@ -87,7 +87,7 @@ func TestFile_isSharedByTwoProcesses(t *testing.T) {
 		now, err := os.ReadFile(path)
 		before, err2 := os.ReadFile(path + ".1")
 		if err != nil || err2 != nil || len(now) == 0 {
-			t.Fatal(err, err2, len(now))
+			t.Fatalf("got %v, %v, %d bytes, want two logs with the present one not empty", err, err2, len(now))
 		}
 		seen := map[string]int{}
 		for line := range strings.Lines(string(before) + string(now)) {
@@ -97,13 +97,13 @@ func TestFile_isSharedByTwoProcesses(t *testing.T) {
 			for w := range writers {
 				for n := range eachLines {
 					if line := sharedLine(process, w, n); seen[line] != 1 {
-						t.Errorf("%d times: %q", seen[line], strings.TrimSpace(line))
+						t.Errorf("line %q: got it %d times, want once", strings.TrimSpace(line), seen[line])
 					}
 				}
 			}
 		}
 		if len(seen) != 2*writers*eachLines || t.Failed() {
-			t.Fatalf("%d lines", len(seen))
+			t.Fatalf("got %d lines, want %d", len(seen), 2*writers*eachLines)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func holdLock(t *testing.T, path string) (free func()) {
 		t.Fatal(err)
 	}
 	if ours, err := filelock.Try(f); !ours || err != nil {
-		t.Fatal(ours, err)
+		t.Fatalf("lock: got %t, %v, want true", ours, err)
 	}
 	return func() { f.Close() }
 }
@@ -193,7 +193,7 @@ func TestFile_growsWhileAnotherRotates(t *testing.T) {
 	free := holdLock(t, path+".busy")
 	write()
 	if _, err := os.Stat(path + ".1"); err == nil {
-		t.Error("two rotate")
+		t.Errorf("with a rotation under way: got a second one, want none")
 	}
 	free()
 	write()

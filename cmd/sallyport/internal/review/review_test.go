@@ -59,16 +59,16 @@ func TestPrintReview_putsImportantChangesFirst(t *testing.T) {
 	for _, part := range order {
 		_, after, found := strings.Cut(rest, part)
 		if !found {
-			t.Fatalf("%q does not follow in:\n%s", part, got)
+			t.Fatalf("got\n%s\nwant %q next", got, part)
 		}
 		rest = after
 	}
 	if lines := strings.Count(got, "\n"); lines > 70 {
-		t.Errorf("%d lines:\n%s", lines, got)
+		t.Errorf("got %d lines, want at most 70:\n%s", lines, got)
 	}
 	all := reviewed(before, after, true)
 	if strings.Contains(all, "not shown") || strings.Contains(all, "more") || !strings.Contains(all, "tool t099: inputSchema.properties.d19.type") {
-		t.Errorf("--all leaves something out:\n%.2000s", all)
+		t.Errorf("--all: got\n%.2000s\nwant all of it", all)
 	}
 }
 
@@ -92,14 +92,14 @@ func TestPrintReview_hidesNothing(t *testing.T) {
 		}
 		got := reviewed(terms(0), terms(1), false)
 		if plain := strings.Join(strings.Fields(got), " "); !strings.Contains(plain, evil) && !strings.Contains(plain, address) {
-			t.Errorf("%s: it is out of sight:\n%s", name, got)
+			t.Errorf("%s: got\n%s\nwant the changed text in it", name, got)
 		}
 	}
 	lines := func(i int, text string) lock.Terms {
 		return lock.Terms{Digest: fmt.Sprint("sha256:", i), Definitions: map[string]json.RawMessage{"tool t": json.RawMessage(definition("a", text, 1))}}
 	}
 	if got := reviewed(lines(1, "a # b c"), lines(2, "a # b\nc"), false); !strings.Contains(got, "a # b c [… only blanks and line ends are others]") {
-		t.Errorf("a text looks unchanged:\n%s", got)
+		t.Errorf("a text of other line ends: got\n%s\nwant the change named", got)
 	}
 	long := lock.Terms{Digest: "sha256:2", Wants: wantsOf(strings.Repeat("w", 10_000)), Definitions: map[string]json.RawMessage{
 		"tool t": json.RawMessage(definition("a", strings.Repeat("n ", 5000), 1)), "tool new": json.RawMessage(definition("a", strings.Repeat("m", 1000), 1)),
@@ -112,7 +112,7 @@ func TestPrintReview_hidesNothing(t *testing.T) {
 		}
 	}
 	if all := strings.Join(strings.Fields(reviewed(before, long, true)), ""); !strings.Contains(all, strings.Repeat("w", 10_000)) || !strings.Contains(all, strings.Repeat("m", 1000)) {
-		t.Error("--all does not print all")
+		t.Errorf("--all: got\n%.2000s\nwant the whole of long words", all)
 	}
 }
 

@@ -29,21 +29,21 @@ func TestLoadHost_usesValidSettingsOfABrokenFile(t *testing.T) {
 		switch {
 		case c.state == "":
 			if err == nil {
-				t.Errorf("%s: taken as %s", name, s.Text("state"))
+				t.Errorf("%s: got state %s, want an error", name, s.Text("state"))
 			}
 			continue
 		case err != nil:
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want success", name, err)
 			continue
 		}
 		if s.Text("state") != c.state || (broken == nil) != (c.broken == "") || broken != nil && !strings.Contains(broken.Error(), c.broken) {
-			t.Errorf("%s: state %s, broken %v", name, s.Text("state"), broken)
+			t.Errorf("%s: got state %s, broken %v, want %s, %q", name, s.Text("state"), broken, c.state, c.broken)
 		}
 		if broken != nil && (len(s.Plugins) > 0 || s.File != file) {
-			t.Errorf("%s: %d plugins of %q", name, len(s.Plugins), s.File)
+			t.Errorf("%s: got %d plugins of %q, want none of %q", name, len(s.Plugins), s.File, file)
 		}
 	}
 	if _, _, err := LoadHost(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); err == nil {
-		t.Error("a file that is not there")
+		t.Errorf("a missing file: got success, want an error")
 	}
 }

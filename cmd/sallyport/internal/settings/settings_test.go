@@ -50,7 +50,7 @@ func TestLoad_strongestSourceWins(t *testing.T) {
 		}
 	}
 	if got := s.Text("dir"); got != filepath.Join(filepath.Dir(file), "plugins") {
-		t.Errorf("dir: got %s", got)
+		t.Errorf("dir: got %s, want plugins beside the file", got)
 	}
 }
 
@@ -70,7 +70,7 @@ plugins:
 		t.Fatal(err)
 	}
 	if s.Plugins[0].Workspace != "/srv/a" || s.Plugins[1].Workspace != "/srv/all" {
-		t.Errorf("workspaces are %q, %q", s.Plugins[0].Workspace, s.Plugins[1].Workspace)
+		t.Errorf("got workspaces %q, %q, want /srv/a, /srv/all", s.Plugins[0].Workspace, s.Plugins[1].Workspace)
 	}
 	for raw, want := range map[string][2]bool{"https://a.example/x": {true, false}, "https://b.example/x": {false, false}} {
 		u, err := url.Parse(raw)
@@ -79,12 +79,12 @@ plugins:
 		}
 		for i, method := range []string{"GET", "POST"} {
 			if d := s.Plugins[0].Grants.Net(method, u); d.Allowed != want[i] {
-				t.Errorf("%s %s is %v", method, raw, d.Allowed)
+				t.Errorf("%s %s: got allowed %v, want %v", method, raw, d.Allowed, want[i])
 			}
 		}
 	}
 	if d := s.Plugins[1].Grants.At("b", "/srv/all").Files(grant.Places{}).Decide(grant.Read, "/srv/all/x"); d.Allowed || !d.Beyond {
-		t.Errorf("a file beyond max_grants: %+v", d)
+		t.Errorf("a file beyond max_grants: got %+v, want it refused as beyond", d)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestLoad_variableAndFlagErrorsNameTheirSource(t *testing.T) {
 
 func TestLoad_refusesANamedFileThatIsMissing(t *testing.T) {
 	if _, err := Load(Options{File: filepath.Join(t.TempDir(), "none.yaml")}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestLoad_usesDefaultsWithoutAFile(t *testing.T) {
 	}
 	wd, _ := os.Getwd()
 	if got := s.Text("dir"); got != filepath.Join(wd, "here") {
-		t.Errorf("dir: got %s", got)
+		t.Errorf("dir: got %s, want %s", got, filepath.Join(wd, "here"))
 	}
 }
 
