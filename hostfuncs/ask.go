@@ -136,7 +136,7 @@ func questionParams(g *Gate, params json.RawMessage, members ...string) (jsonraw
 // prepareRoots prepares roots/list, which has no params.
 func prepareRoots(g *Gate, params json.RawMessage) (json.RawMessage, effect, error) {
 	_, err := questionParams(g, params)
-	return json.RawMessage("{}"), effect{family: "roots", act: "list the client's roots", decide: (*grant.Set).Roots}, err
+	return json.RawMessage("{}"), effect{family: "roots", act: "list the client's roots", decide: given(grant.Roots)}, err
 }
 
 // acceptRoots requires a list of file:// URLs.
@@ -174,7 +174,7 @@ func badAnswer(format string, args ...any) error {
 func rootsFamily() family {
 	return family{
 		name: "roots", acts: []string{"list the client's roots"},
-		explain:    plain("roots", (*grant.Set).Roots, "list the client's roots"),
+		explain:    plain("roots", given(grant.Roots), "list the client's roots"),
 		questions:  map[string]question{"roots/list": {prepareRoots, acceptRoots}},
 		asksClient: true,
 	}

@@ -33,7 +33,7 @@ func prepareSampling(g *Gate, params json.RawMessage) (json.RawMessage, effect, 
 	}
 	o.Set("_meta", jsonraw.Object{{Key: "dev.sallyport/plugin", Value: jsonraw.AppendString(nil, g.policy.plugin.Name)}}.Append(nil))
 	return o.Append(nil), effect{
-		family: "sampling", act: "ask the client's model", decide: (*grant.Set).Sampling,
+		family: "sampling", act: "ask the client's model", decide: given(grant.Sampling),
 		do: func(_ context.Context, d grant.Decision) error { return g.session.model.spend(d, int(tokens)) },
 	}, nil
 }
@@ -53,7 +53,7 @@ func acceptSampling(_, answer json.RawMessage) (json.RawMessage, error) {
 func samplingFamily() family {
 	return family{
 		name: "sampling", acts: []string{"ask the client's model"},
-		explain:    plain("sampling", (*grant.Set).Sampling, "ask the client's model"),
+		explain:    plain("sampling", given(grant.Sampling), "ask the client's model"),
 		questions:  map[string]question{"sampling/createMessage": {prepareSampling, acceptSampling}},
 		asksClient: true,
 	}

@@ -20,14 +20,14 @@ func (g *Gate) Config(name string) (string, bool) {
 	if value, ok := g.policy.secrets[name]; ok {
 		return value, true
 	}
-	value, ok := g.policy.plugin.Grants.Config()[name]
+	value, ok := g.policy.plugin.Grants.Lines().Config()[name]
 	return value, ok
 }
 
 // environment returns a guest's environment: its configuration and PWD, and no variable of the host's environment. It
 // is sorted, and the same for each call.
 func (p *Policy) environment() []string {
-	values := p.plugin.Grants.Config()
+	values := p.plugin.Grants.Lines().Config()
 	p.secrets = p.configured()
 	maps.Copy(values, p.secrets)
 	maps.Copy(values, p.plugin.Config)

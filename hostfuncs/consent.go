@@ -21,7 +21,7 @@ type Want struct {
 
 // line returns the want's line; empty unless there is exactly one.
 func (w *Want) line() string {
-	if lines := w.Grants.Grants(); len(lines) == 1 {
+	if lines := w.Grants.Lines(); len(lines) == 1 {
 		return lines[0].String()
 	}
 	return ""

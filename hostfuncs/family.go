@@ -84,6 +84,11 @@ func newEffects(rows []family) *effects {
 // Methods returns the names of all host functions, sorted.
 func Methods() []string { return slices.Sorted(maps.Keys(newEffects(families()).methods)) }
 
+// given decides by the lines of a family that state only limits.
+func given(f grant.Family) func(*grant.Set) grant.Decision {
+	return func(s *grant.Set) grant.Decision { return s.Given(f) }
+}
+
 // plain explains effects without a target.
 func plain(family string, decide func(*grant.Set) grant.Decision, acts ...string) func(*rules, string) (Explanation, bool, error) {
 	return func(r *rules, act string) (Explanation, bool, error) {

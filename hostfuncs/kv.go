@@ -29,7 +29,7 @@ const anonymous = "anonymous"
 func keyFamily() family {
 	acts := []string{"read a stored value", "store a value", "remove a stored value", "list stored values"}
 	return family{
-		name: "kv", acts: acts, explain: plain("kv", (*grant.Set).KV, acts...),
+		name: "kv", acts: acts, explain: plain("kv", given(grant.KV), acts...),
 		methods: map[string]method{
 			"kv/get":    keyMethod("kv/get", acts[0], false, getKey),
 			"kv/set":    keyMethod("kv/set", acts[1], true, setKey),
@@ -43,7 +43,7 @@ func keyFamily() family {
 // keyMethod serves one method, with its act.
 func keyMethod(name, act string, changes bool, serve func(context.Context, *Gate, json.RawMessage, grant.Decision) (json.RawMessage, error)) method {
 	return func(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.Streams) (result json.RawMessage, err error) {
-		e := effect{family: "kv", act: act, target: act, changes: changes, decide: (*grant.Set).KV,
+		e := effect{family: "kv", act: act, target: act, changes: changes, decide: given(grant.KV),
 			entry: answerEntry(name, params, &result),
 			do: func(ctx context.Context, d grant.Decision) (err error) {
 				result, err = serve(ctx, g, params, d)

@@ -57,7 +57,7 @@ func (l *learner) proposed(e effect, by []allowing, private bool) (lines []strin
 		lines, last = lines[:len(lines)-1], lines[len(lines)-1:]
 	}
 	for _, a := range by {
-		if private || grant.NewSet(a.written).Varies() || len(last) == 0 || !l.stays(last[0], []allowing{a}) {
+		if private || (grant.Lines{a.written}).Varies() || len(last) == 0 || !l.stays(last[0], []allowing{a}) {
 			lines = append(lines, a.written.String())
 		}
 	}
@@ -69,7 +69,7 @@ type allowing struct{ written, placed grant.Grant }
 
 // allowing returns all such lines; none for families of amounts.
 func (l *learner) allowing(e effect) (all []allowing) {
-	for i, line := range l.rules.policy.plugin.Grants.Grants() {
+	for i, line := range l.rules.policy.plugin.Grants.Lines() {
 		if line.Deny || !l.rules.kind(e).bindable {
 			continue
 		}

@@ -118,7 +118,7 @@ func (p *paths) Visible(path string, folder bool) bool {
 	}
 	places := p.rules.policy.host.places
 	seen := p.rules.grants.Files(places).Visible(path, folder)
-	if !seen && p.rules.grants.NeedsRoots() && p.rules.grants.Files(places).Above(path) && p.rules.askRoots(p.rules.kindOf(grant.FS)) {
+	if !seen && p.rules.grants.Lines().NeedsRoots() && p.rules.grants.Files(places).Above(path) && p.rules.askRoots(p.rules.kindOf(grant.FS)) {
 		seen = p.rules.grants.Files(places).Visible(path, folder)
 	}
 	return seen

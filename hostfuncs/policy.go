@@ -70,13 +70,13 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	if real, err := filepath.EvalSymlinks(p.Workspace); err == nil && p.Workspace != "" {
 		p.Workspace = real // resolved once: later changes of the link have no effect
 	}
-	written := p.Grants.Grants()
+	written := p.Grants.Lines()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
-	policy.varies, policy.written = p.Grants.Varies(), written
+	policy.varies, policy.written = p.Grants.Lines().Varies(), written
 	policy.env = policy.environment()
 	policy.wants = placed(p)
-	policy.confirms = slices.ContainsFunc(p.Grants.Grants(), func(g grant.Grant) bool { return g.Ask })
+	policy.confirms = slices.ContainsFunc(p.Grants.Lines(), func(g grant.Grant) bool { return g.Ask })
 	policy.asks = policy.confirms || h.asks(p.Grants)
 	h.protected.hide(SecretFiles(p.Grants, h.places.Home))
 	h.add(policy)
@@ -85,7 +85,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 
 // at binds a line to this plugin.
 func (p *Policy) at(line grant.Grant) []grant.Grant {
-	return grant.NewSet(line).At(p.plugin.Name, p.plugin.Workspace).Grants()
+	return grant.NewSet(line).At(p.plugin.Name, p.plugin.Workspace).Lines()
 }
 
 // Close closes idle connections. Open gates stay usable, so that a policy can be closed as soon as it is replaced.
@@ -97,7 +97,8 @@ func (p *Policy) Close() {
 
 // asks reports whether a line lets a plugin ask the client.
 func (h *Host) asks(s *grant.Set) bool {
-	return s.NeedsRoots() || slices.ContainsFunc(s.Grants(), func(g grant.Grant) bool {
+	lines := s.Lines()
+	return lines.NeedsRoots() || slices.ContainsFunc(lines, func(g grant.Grant) bool {
 		return !g.Deny && h.effects.families[string(g.Family)].asksClient
 	})
 }

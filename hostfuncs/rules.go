@@ -150,12 +150,12 @@ func (r *rules) unfilled(e effect, d grant.Decision) string {
 	if !r.policy.varies || d.Grant != nil || d.Beyond || d.SpellOut {
 		return ""
 	}
-	all := r.policy.plugin.Grants.Unfilled(r.values())
+	all := r.policy.plugin.Grants.Lines().Unfilled(r.values())
 	i := slices.IndexFunc(all, func(u grant.Unfilled) bool {
 		would := e.decide(u.Open)
 		return would.Allowed || would.Ask
 	})
-	if i < 0 && r.kind(e).paths && !slices.ContainsFunc(r.grants.Grants(), func(l grant.Grant) bool { return l.Family == grant.FS && !l.Deny }) {
+	if i < 0 && r.kind(e).paths && !slices.ContainsFunc(r.grants.Lines(), func(l grant.Grant) bool { return l.Family == grant.FS && !l.Deny }) {
 		i = slices.IndexFunc(all, func(u grant.Unfilled) bool { return u.Family == grant.FS && u.Given })
 	}
 	if i < 0 {
@@ -167,7 +167,7 @@ func (r *rules) unfilled(e effect, d grant.Decision) string {
 // askRoots binds {roots} when no other line allows a file effect, and reports whether any line needed it. The client
 // is asked once per call, and only if it is local: folders of other machines do not apply here.
 func (r *rules) askRoots(f family) bool {
-	if !f.paths || !r.grants.NeedsRoots() {
+	if !f.paths || !r.grants.Lines().NeedsRoots() {
 		return false
 	}
 	var folders []string
@@ -229,12 +229,12 @@ func (r *rules) kindOf(f grant.Family) family { return r.policy.host.effects.fam
 func (r *rules) lines(line string) []grant.Grant {
 	for _, w := range r.policy.wants {
 		if w.line() == line {
-			return r.bound(w.Grants).Grants()
+			return r.bound(w.Grants).Lines()
 		}
 	}
 	g, err := grant.ParseLine(line)
 	if err != nil {
 		return nil
 	}
-	return r.bound(grant.NewSet(r.policy.at(g)...)).Grants()
+	return r.bound(grant.NewSet(r.policy.at(g)...)).Lines()
 }

@@ -22,7 +22,7 @@ import (
 func (p *Policy) configured() map[string]string {
 	out := map[string]string{}
 	lines := p.plugin.Grants.Secrets()
-	for name, of := range p.plugin.Grants.ConfigSecrets() {
+	for name, of := range p.plugin.Grants.Lines().ConfigSecrets() {
 		i := slices.IndexFunc(lines, func(s grant.Secret) bool { return s.Name == of })
 		if i < 0 {
 			continue
@@ -175,7 +175,7 @@ func redactHeader(r *rules, h http.Header) {
 
 // hasPlaceholder reports whether the plugin's configuration has a placeholder for a secret.
 func hasPlaceholder(set *grant.Set, name string) bool {
-	for _, of := range set.ConfigSecrets() {
+	for _, of := range set.Lines().ConfigSecrets() {
 		if of == name {
 			return true
 		}
@@ -194,7 +194,7 @@ func listSecrets(ctx context.Context, g *Gate, _ json.RawMessage, _ runtime.Stre
 		To     []string `json:"to,omitempty"`
 		Config []string `json:"config,omitempty"`
 	}
-	config := g.rules.grants.ConfigSecrets()
+	config := g.rules.grants.Lines().ConfigSecrets()
 	list := []entry{}
 	for _, s := range g.rules.grants.Secrets() {
 		e := entry{Name: s.Name, To: s.Targets()}

@@ -32,7 +32,7 @@ func (p *Policy) WarmGate() *Gate {
 
 // bare returns the policy of the start, or of the warm-up after it.
 func (p *Policy) bare(warming bool) *Policy {
-	config := p.plugin.Grants.Config()
+	config := p.plugin.Grants.Lines().Config()
 	maps.Copy(config, p.plugin.Config)
 	return &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
 		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true, warming: warming,

@@ -63,7 +63,7 @@ func (c Config) clone() Config {
 // two limits the lower one applies.
 func (c Config) narrowed(m *extismfile.Manifest, defaults runtime.Limits) Config {
 	values := maps.Clone(m.Config)
-	maps.Copy(values, c.Grants.Config())
+	maps.Copy(values, c.Grants.Lines().Config())
 	maps.Copy(values, c.Values)
 	c.Values = values
 	limits := orDefaults(c.Limits, defaults).WithDefaults()

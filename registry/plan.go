@@ -107,7 +107,7 @@ func (p *plan) missing() error {
 	if p.manifestFile != nil && p.manifestFile.extism != nil && p.manifestFile.extism.Module != "" {
 		return fmt.Errorf("there is no file %s, which the manifest names", filepath.Base(p.manifestFile.extism.Module))
 	}
-	if n := len(p.config.Grants.Grants()); n > 0 {
+	if n := len(p.config.Grants.Lines()); n > 0 {
 		return fmt.Errorf("there is no file %s in %s, so its grants match nothing", filepath.Base(p.path), filepath.Dir(p.path))
 	}
 	return fmt.Errorf("there is no file %s in %s", filepath.Base(p.path), filepath.Dir(p.path))
@@ -120,7 +120,7 @@ func (p *plan) extismWarnings() []string {
 		return nil
 	}
 	warnings := slices.Clone(m.Problems)
-	if n := len(m.Wants); n > 0 && len(p.config.Grants.Grants()) == 0 {
+	if n := len(m.Wants); n > 0 && len(p.config.Grants.Lines()) == 0 {
 		warnings = append(warnings, fmt.Sprintf("the manifest asks for %s, and nothing is granted; sallyport inspect %s shows the lines to grant",
 			placesOf(n), filepath.Base(p.path)))
 	}
@@ -141,7 +141,7 @@ func placesOf(n int) string {
 // fitting binds the grants of a plan to the plugin's entries. The error names the grant line.
 func (p *plan) fitting() (*grant.Set, error) {
 	m := p.manifest()
-	if m == nil || !p.config.Grants.Varies() {
+	if m == nil || !p.config.Grants.Lines().Varies() {
 		return p.config.Grants, nil
 	}
 	return p.config.Grants.Fit(plugin.Shapes(m))

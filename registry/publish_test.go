@@ -343,7 +343,7 @@ func TestConfigure_keepsTheGenerationOfMovedLines(t *testing.T) {
 		t.Errorf("got module %p, want the one from before, %p", now(), before)
 	}
 	changed := lines(9)
-	changed["p"] = Config{Grants: changed["p"].Grants.With(changed["p"].Grants.Grants()[0])}
+	changed["p"] = Config{Grants: changed["p"].Grants.With(changed["p"].Grants.Lines()[0])}
 	if err := r.Configure(changed); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (a approvals) statusOf(p *plan, g *generation) Status {
 	case g == nil:
 		s.State = StateLoading
 	}
-	for _, line := range p.config.Grants.Grants() {
+	for _, line := range p.config.Grants.Lines() {
 		s.Grants = append(s.Grants, line.String())
 	}
 	if a.lock != nil {
@@ -113,7 +113,7 @@ func (s *Status) describe(g *generation) {
 	}
 	for _, c := range g.config.Grants.Ceilings() {
 		lines := []string{}
-		for _, line := range c.Grants() {
+		for _, line := range c.Lines() {
 			lines = append(lines, line.String())
 		}
 		s.Ceilings = append(s.Ceilings, lines)

@@ -187,7 +187,7 @@ func noteGrants(s *settings.Settings, std stdio, result []byte, plugins []regist
 	}
 	for _, p := range plugins {
 		for _, known := range s.Plugins {
-			if known.Name == p.Name && len(known.Grants.Grants()) > 0 {
+			if known.Name == p.Name && len(known.Grants.Lines()) > 0 {
 				fmt.Fprintf(std.err, "the grants of %s in %s are for serve: give this call its own with --grant\n", ui.Line(p.Name), ui.Line(s.File))
 			}
 		}

@@ -64,10 +64,10 @@ func printSettings(std stdio, s *settings.Settings) error {
 		fmt.Fprintf(w, "%s\tsets nothing\tvariable\n", name)
 	}
 	if s.Ceiling != nil {
-		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", ui.Count(len(s.Ceiling.Grants()), "line"), s.File)
+		fmt.Fprintf(w, "max_grants\t%s\tfile %s\n", ui.Count(len(s.Ceiling.Lines()), "line"), s.File)
 	}
 	for _, p := range s.Plugins {
-		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, ui.Count(len(p.Grants.Grants()), "grant"), s.File, p.Line)
+		fmt.Fprintf(w, "plugins.%s\t%s\tfile %s:%d\n", p.Name, ui.Count(len(p.Grants.Lines()), "grant"), s.File, p.Line)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func printSettings(std stdio, s *settings.Settings) error {
 // printWritten prints max_grants and the plugins section in a separate table, since grants are long.
 func printWritten(out io.Writer, s *settings.Settings) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, g := range s.Ceiling.Grants() {
+	for _, g := range s.Ceiling.Lines() {
 		fmt.Fprintf(w, "max_grants\t%s\tfile %s:%d\n", ui.Line(g.String()), s.File, g.Line)
 	}
 	for _, p := range s.Plugins {

@@ -76,7 +76,7 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	if err != nil {
 		return err
 	}
-	x := explained{Explanation: found, plugin: plugin, listed: i >= 0, open: p.Grants.Varies() && arguments == ""}
+	x := explained{Explanation: found, plugin: plugin, listed: i >= 0, open: p.Grants.Lines().Varies() && arguments == ""}
 	if !x.Allowed {
 		x.answer, err = answerThatAllows(ctx, s, p, under)
 	}

@@ -34,7 +34,7 @@ const maxBound = 1024
 // Bind returns the set for one call: each binding is replaced by each of its values, and lines that do not apply to
 // the call are removed. {roots} is not replaced; see WithRoots. A set that does not vary is returned as it is.
 func (s *Set) Bind(c Call) *Set {
-	if !s.Varies() {
+	if !s.all().Varies() {
 		return s
 	}
 	b := &Set{ceiling: s.ceiling}
@@ -42,14 +42,14 @@ func (s *Set) Bind(c Call) *Set {
 		if !g.appliesTo(c.Entry) {
 			continue
 		}
-		b.grants = append(b.grants, c.fill(g)...)
+		b.lines = append(b.lines, c.fill(g)...)
 	}
 	return b
 }
 
-// Varies reports whether the set differs between calls.
-func (s *Set) Varies() bool {
-	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.varies() })
+// Varies reports whether the lines differ between calls.
+func (l Lines) Varies() bool {
+	return slices.ContainsFunc(l, func(g Grant) bool { return g.varies() })
 }
 
 // varies reports whether the line differs between calls.

@@ -138,7 +138,7 @@ func TestSet_Bind_makesLineForEachElement(t *testing.T) {
 	for i := range many {
 		many[i] = "v"
 	}
-	if n := len(mustSet(t, "net: GET https://a.example/{args.x}/{args.y}").Bind(call(map[string][]string{"x": many, "y": many})).Grants()); n != 1024 {
+	if n := len(mustSet(t, "net: GET https://a.example/{args.x}/{args.y}").Bind(call(map[string][]string{"x": many, "y": many})).Lines()); n != 1024 {
 		t.Errorf("%d lines of one", n)
 	}
 }
@@ -213,7 +213,7 @@ func TestSet_Bind_inTheWorkspace(t *testing.T) {
 func TestSet_WithRoots_limitedByWithin(t *testing.T) {
 	s := mustSet(t, "fs: read {roots}/** {within: [~/work]}")
 	places := grant.Places{Home: "/home/me"}
-	if !s.NeedsRoots() || s.Files(places).Decide(grant.Read, "/home/me/work/a").Allowed {
+	if !s.Lines().NeedsRoots() || s.Files(places).Decide(grant.Read, "/home/me/work/a").Allowed {
 		t.Error("roots are taken as given")
 	}
 	if got := s.Files(places).Prefixes(); !slices.Equal(got, []string{"/home/me/work"}) {
@@ -227,7 +227,7 @@ func TestSet_WithRoots_limitedByWithin(t *testing.T) {
 			t.Errorf("%s is %v", path, d.Allowed)
 		}
 	}
-	if s.NeedsRoots() || mustSet(t, "fs: read {roots}/** {within: [~/work]}").WithRoots(nil).Files(places).Decide(grant.Read, "/home/me/work/p").Allowed {
+	if s.Lines().NeedsRoots() || mustSet(t, "fs: read {roots}/** {within: [~/work]}").WithRoots(nil).Files(places).Decide(grant.Read, "/home/me/work/p").Allowed {
 		t.Error("no roots allow something")
 	}
 }
@@ -287,7 +287,7 @@ func TestSet_Fit_bindsLinesToEntries(t *testing.T) {
 		c := call(all)
 		c.Entry = entry
 		var got []string
-		for _, g := range s.Bind(c).Grants() {
+		for _, g := range s.Bind(c).Lines() {
 			got = append(got, strings.TrimPrefix(g.String(), "net: GET https://")[:1])
 		}
 		if strings.Join(got, " ") != want {
@@ -414,7 +414,7 @@ func unescape(s string) string {
 
 // An error of a line after parsing names its file.
 func TestSet_Fit_namesTheFile(t *testing.T) {
-	g := mustSet(t, "net: GET https://a.example/ {for: nothing}").Grants()[0]
+	g := mustSet(t, "net: GET https://a.example/ {for: nothing}").Lines()[0]
 	g.Line = 7
 	_, err := grant.NewSet(g).From("sallyport.yaml").Fit(nil)
 	if want := `sallyport.yaml:7: for: the plugin offers no "nothing"`; err == nil || err.Error() != want {

@@ -8,7 +8,7 @@ func (s *Set) Under(ceiling *Set) *Set {
 	if ceiling == nil {
 		return s
 	}
-	return &Set{grants: s.all(), ceiling: append(s.ceilings()[:len(s.ceilings()):len(s.ceilings())], ceiling)}
+	return &Set{lines: s.all(), ceiling: append(s.ceilings()[:len(s.ceilings()):len(s.ceilings())], ceiling)}
 }
 
 // Limits returns the set of deny lines, under the same ceilings. It holds regardless of other grants, and its
@@ -17,7 +17,7 @@ func (s *Set) Limits() *Set {
 	limits := &Set{ceiling: s.ceilings()}
 	for _, g := range s.all() {
 		if g.Deny {
-			limits.grants = append(limits.grants, g)
+			limits.lines = append(limits.lines, g)
 		}
 	}
 	return limits
@@ -36,12 +36,12 @@ func (s *Set) ceilings() []*Set {
 // decide applies the lines of one family, then those of each ceiling, even if no line covers the effect: no additional
 // line of the set would help if a ceiling denies it.
 func (s *Set) decide(f Family, covers func(*Grant) bool) Decision {
-	d := s.own(f, covers)
+	d := s.all().decide(f, covers)
 	if d.Grant != nil && d.Grant.Deny {
 		return d
 	}
 	for _, c := range s.ceilings() {
-		top := c.own(f, covers)
+		top := c.all().decide(f, covers)
 		if top.Grant == nil || top.Grant.Deny {
 			return Decision{Beyond: true}
 		}

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -60,6 +61,28 @@ func (r *configRule) value() string {
 		parts[key] = "{secret: " + formatWord(name) + "}"
 	}
 	return joinMap(parts)
+}
+
+// Config returns the values of config lines. The last of several lines for a name applies.
+func (l Lines) Config() map[string]string {
+	values := map[string]string{}
+	for _, g := range l {
+		if r, ok := g.rule.(*configRule); ok {
+			maps.Copy(values, r.values)
+		}
+	}
+	return values
+}
+
+// ConfigSecrets returns the config values that are secrets: the name of the secret by config name.
+func (l Lines) ConfigSecrets() map[string]string {
+	out := map[string]string{}
+	for _, g := range l {
+		if r, ok := g.rule.(*configRule); ok {
+			maps.Copy(out, r.secrets)
+		}
+	}
+	return out
 }
 
 func checkValue(n Node) error {

@@ -118,18 +118,9 @@ func (r storeRule) limit(l *Limits, _ bool) { l.Size = max(l.Size, r.size) }
 
 func (r storeRule) bounded() bool { return false }
 
-// Sampling decides on requests to the client's model. Calls and Tokens of the decision are the total limits of one
-// call.
-func (s *Set) Sampling() Decision { return s.given(Sampling) }
-
-// Roots decides on requests for the client's folders.
-func (s *Set) Roots() Decision { return s.given(Roots) }
-
-// KV decides on the key-value store of the plugin. Size of the decision is its limit in bytes.
-func (s *Set) KV() Decision { return s.given(KV) }
-
-// given decides on a family with lines that only state limits.
-func (s *Set) given(f Family) Decision {
+// Given decides on a family whose lines state only limits: sampling, roots and kv. The decision contains the limits, of
+// sampling for one call and of kv for the plugin's store.
+func (s *Set) Given(f Family) Decision {
 	d := s.decide(f, func(*Grant) bool { return true })
 	if d.Grant == nil && !d.Beyond {
 		d.Suggest = map[Family]string{Sampling: Sampling.minimal(), Roots: string(Roots), KV: "kv: 1MiB"}[f]

@@ -66,13 +66,13 @@ func TestFamilies_explainErrors(t *testing.T) {
 func TestFamilies_decideWithLargestLimits(t *testing.T) {
 	s := NewSet(parsed(t, "sampling: {calls: 3, tokens: 10}"), parsed(t, "sampling: {calls: 1, tokens: 99}"),
 		parsed(t, "kv: 1KiB"), parsed(t, "kv: 2KiB"), parsed(t, "roots"), parsed(t, "elicitation: {url: https://a.example/x/**}"))
-	if d := s.Sampling(); !d.Allowed || d.Calls != 3 || d.Tokens != 99 {
+	if d := s.Given(Sampling); !d.Allowed || d.Calls != 3 || d.Tokens != 99 {
 		t.Errorf("sampling: %+v", d)
 	}
-	if d := s.KV(); !d.Allowed || d.Size != 2048 {
+	if d := s.Given(KV); !d.Allowed || d.Size != 2048 {
 		t.Errorf("kv: %+v", d)
 	}
-	if !s.Roots().Allowed {
+	if !s.Given(Roots).Allowed {
 		t.Error("roots: refused")
 	}
 	if d := s.Elicit(nil); d.Allowed || d.Suggest != "elicitation" {
@@ -94,7 +94,7 @@ func TestFamilies_decideWithLargestLimits(t *testing.T) {
 		}
 	}
 	var none *Set
-	for _, d := range []Decision{none.Sampling(), none.Roots(), none.KV(), none.Elicit(nil)} {
+	for _, d := range []Decision{none.Given(Sampling), none.Given(Roots), none.Given(KV), none.Elicit(nil)} {
 		if g := parsed(t, d.Suggest); d.Allowed || g.String() != d.Suggest {
 			t.Errorf("nothing granted: %+v", d)
 		}

@@ -80,7 +80,7 @@ func (f Files) Above(name string) bool {
 func (f Files) Prefixes() []string {
 	var out []string
 	for i := range f.set.all() {
-		g := &f.set.grants[i]
+		g := &f.set.lines[i]
 		if g.Family != FS || g.Deny {
 			continue
 		}

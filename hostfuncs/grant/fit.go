@@ -17,9 +17,9 @@ type Shape struct {
 // have all arguments which the line binds. The error is a *ParseError, for a line whose arguments no entry has, or
 // that names an unknown entry.
 func (s *Set) Fit(shapes []Shape) (*Set, error) {
-	out := &Set{ceiling: s.ceilings(), grants: slices.Clone(s.all())}
-	for i := range out.grants {
-		if err := out.grants[i].fit(shapes); err != nil {
+	out := &Set{ceiling: s.ceilings(), lines: s.Lines()}
+	for i := range out.lines {
+		if err := out.lines[i].fit(shapes); err != nil {
 			return nil, err
 		}
 	}

@@ -42,7 +42,8 @@ func fsForm() lineForm {
 	return f
 }
 
-// fsRule is the value of an fs line.
+// fsRule is the value of an fs line. It implements all interfaces of rule.go, and reads and writes its own notation and
+// options, hence its many methods.
 type fsRule struct {
 	op     Op
 	home   bool     // the pattern begins with ~

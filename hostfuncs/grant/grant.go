@@ -1,13 +1,12 @@
 package grant
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 )
 
 // Grant is one line: it allows or, with Deny, denies some effects of one family. It is immutable.
+// Many of its methods are short: they return its rule by type, or read and write one option that all families share.
 type Grant struct {
 	Line   int    // in the file it was read from, 1 for the first; 0 if it was not in a file
 	File   string // path of that file for errors; empty if not set: see Set.From
@@ -55,58 +54,6 @@ func (g Grant) Open() string {
 	return "any headers and any body"
 }
 
-// Set contains the grants of one plugin. A nil Set grants nothing. It is immutable and safe for concurrent use. It has a
-// method for each question about a line or an effect; those about files are in Files.
-type Set struct {
-	grants  []Grant
-	ceiling []*Set // each must cover an effect too
-}
-
-// NewSet returns a set of these grants.
-func NewSet(grants ...Grant) *Set { return &Set{grants: slices.Clone(grants)} }
-
-// With returns a set with additional grants.
-func (s *Set) With(grants ...Grant) *Set {
-	return &Set{grants: append(slices.Clone(s.all()), grants...), ceiling: s.ceilings()}
-}
-
-// Grants returns the grants in the order of their lines.
-func (s *Set) Grants() []Grant { return slices.Clone(s.all()) }
-
-// From returns the set with the name of the file that its lines were read from.
-func (s *Set) From(file string) *Set {
-	out := &Set{grants: s.Grants(), ceiling: s.ceilings()}
-	for i := range out.grants {
-		out.grants[i].File = file
-	}
-	return out
-}
-
-// Config returns the values of config lines. The last of several lines for a name applies.
-func (s *Set) Config() map[string]string {
-	values := map[string]string{}
-	for _, g := range s.all() {
-		if r, ok := g.rule.(*configRule); ok {
-			maps.Copy(values, r.values)
-		}
-	}
-	return values
-}
-
-// String returns the grants, one per line.
-func (s *Set) String() string {
-	var b strings.Builder
-	for _, g := range s.all() {
-		b.WriteString(g.String() + "\n")
-	}
-	return b.String()
-}
-
-// Same reports whether two sets have the same lines, regardless of their position in a file.
-func (s *Set) Same(o *Set) bool {
-	return slices.EqualFunc(s.all(), o.all(), Grant.same) && slices.EqualFunc(s.ceilings(), o.ceilings(), (*Set).Same)
-}
-
 func (g Grant) same(o Grant) bool {
 	g.Line, o.Line = 0, 0
 	g.rule, o.rule = unplaced(g.rule), unplaced(o.rule)
@@ -121,13 +68,6 @@ func unplaced(r rule) rule {
 		return &bare
 	}
 	return r
-}
-
-func (s *Set) all() []Grant {
-	if s == nil {
-		return nil
-	}
-	return s.grants
 }
 
 // Decision is the result for one effect.
@@ -179,22 +119,6 @@ type Limits struct {
 	// decided; 0 is no limit.
 	Quota int64
 	Files int
-}
-
-// own applies the lines of one family, without ceilings: deny lines first, then allowing lines.
-func (s *Set) own(f Family, covers func(*Grant) bool) Decision {
-	for i := range s.all() {
-		if g := &s.grants[i]; g.Family == f && g.Deny && covers(g) {
-			return Decision{Grant: g}
-		}
-	}
-	var d Decision
-	for i := range s.all() {
-		if g := &s.grants[i]; g.Family == f && !g.Deny && covers(g) {
-			d.add(g)
-		}
-	}
-	return d
 }
 
 // add adds a line that covers the effect to the decision.

@@ -26,7 +26,8 @@ func netForm() lineForm {
 	return f
 }
 
-// netRule is the value of a net line.
+// netRule is the value of a net line. It implements all interfaces of rule.go, which are most of its methods; the rest
+// read and write its options, and match addresses.
 type netRule struct {
 	methods []string // sorted
 	urlPattern

@@ -15,9 +15,9 @@ func Parse(nodes []Node) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.grants = append(s.grants, g)
+		s.lines = append(s.lines, g)
 	}
-	return s, checkSecrets(s.grants)
+	return s, checkSecrets(s.lines)
 }
 
 // held rejects a line that this version would not enforce.

@@ -33,11 +33,11 @@ func TestParse_readsAllForms(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", s, want)
 	}
 	for i, line := range []int{3, 5, 8, 9, 10, 11} {
-		if got := s.Grants()[i].Line; got != line {
+		if got := s.Lines()[i].Line; got != line {
 			t.Errorf("grant %d is on line %d, want %d", i, got, line)
 		}
 	}
-	if c := s.Config(); c["lang"] != "en" || c["n"] != "8" || len(c) != 2 {
+	if c := s.Lines().Config(); c["lang"] != "en" || c["n"] != "8" || len(c) != 2 {
 		t.Errorf("config is %v", c)
 	}
 }

@@ -11,13 +11,13 @@ const Workspace = "workspace"
 // At returns the set for one plugin, with {plugin} and {workspace} replaced by its name and an absolute folder, in its
 // ceilings too. With an empty folder, lines with {workspace} cover nothing.
 func (s *Set) At(plugin, folder string) *Set {
-	out := &Set{grants: s.Grants()}
+	out := &Set{lines: s.Lines()}
 	for _, c := range s.ceilings() {
 		out.ceiling = append(out.ceiling, c.At(plugin, folder))
 	}
-	for i := range out.grants {
-		if r, ok := out.grants[i].rule.(placed); ok {
-			out.grants[i].rule = r.at(plugin, folder)
+	for i := range out.lines {
+		if r, ok := out.lines[i].rule.(placed); ok {
+			out.lines[i].rule = r.at(plugin, folder)
 		}
 	}
 	return out
@@ -72,8 +72,8 @@ func named(query []param, plugin string) []param {
 }
 
 // UsesWorkspace returns the first line that needs a workspace, 0 and false if there is none.
-func (s *Set) UsesWorkspace() (line int, uses bool) {
-	for _, g := range s.all() {
+func (l Lines) UsesWorkspace() (line int, uses bool) {
+	for _, g := range l {
 		if g.startsAt(workspace) {
 			return g.Line, true
 		}
@@ -82,8 +82,8 @@ func (s *Set) UsesWorkspace() (line int, uses bool) {
 }
 
 // NeedsRoots reports whether lines depend on the client's folders.
-func (s *Set) NeedsRoots() bool {
-	return slices.ContainsFunc(s.all(), func(g Grant) bool { return g.startsAt(roots) })
+func (l Lines) NeedsRoots() bool {
+	return slices.ContainsFunc(l, func(g Grant) bool { return g.startsAt(roots) })
 }
 
 // maxRoots is the maximum number of client folders that are used, since each produces a line.
@@ -95,7 +95,7 @@ func (s *Set) WithRoots(folders []string) *Set {
 	out := &Set{ceiling: s.ceilings()}
 	for _, g := range s.all() {
 		if !g.startsAt(roots) {
-			out.grants = append(out.grants, g)
+			out.lines = append(out.lines, g)
 			continue
 		}
 		for _, folder := range folders[:min(len(folders), maxRoots)] {
@@ -103,7 +103,7 @@ func (s *Set) WithRoots(folders []string) *Set {
 				line, r := g, *g.fs()
 				r.replaceBase(allBound(steps(folder)))
 				line.rule = &r
-				out.grants = append(out.grants, line)
+				out.lines = append(out.lines, line)
 			}
 		}
 	}

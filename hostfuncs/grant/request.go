@@ -38,7 +38,7 @@ func (s *Set) Net(method string, u *url.URL) Decision {
 // any public address. Both addresses are canonical.
 func (s *Set) Redirect(method string, origin, u *url.URL) Decision {
 	d, r := s.Net(method, u), request{method, u}
-	if d.Grant != nil || s.own(Net, r.coveredBy).Grant != nil {
+	if d.Grant != nil || s.all().decide(Net, r.coveredBy).Grant != nil {
 		return d
 	}
 	follow := s.decide(Net, func(g *Grant) bool { return g.net().follows(method, origin, u) })
@@ -73,7 +73,7 @@ func (r request) misread(d *Decision) {
 // namedByCeilings reports whether every ceiling of a set contains the address literally, if it must be literal in a line.
 func (r request) namedByCeilings(s *Set) bool {
 	return len(s.ceilings()) == 0 || !near(r.url.Hostname()) || !slices.ContainsFunc(s.ceilings(), func(c *Set) bool {
-		return !c.own(Net, r.coveredBy).Named
+		return !c.all().decide(Net, r.coveredBy).Named
 	})
 }
 
@@ -114,7 +114,7 @@ func (r request) turned(s *Set) bool {
 // nameWithin records in a decision whether a pattern in within contains the host of the address literally.
 func (r request) nameWithin(d *Decision, s *Set) {
 	for i := range s.all() {
-		g := &s.grants[i]
+		g := &s.lines[i]
 		line := g.net()
 		if line == nil || !line.origin || g.Deny {
 			continue

@@ -1,7 +1,6 @@
 package grant
 
 import (
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -203,17 +202,6 @@ func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 		}
 		if allowed {
 			out = append(out, line)
-		}
-	}
-	return out
-}
-
-// ConfigSecrets returns the config values that are secrets: the name of the secret by config name.
-func (s *Set) ConfigSecrets() map[string]string {
-	out := map[string]string{}
-	for _, g := range s.all() {
-		if r, ok := g.rule.(*configRule); ok {
-			maps.Copy(out, r.secrets)
 		}
 	}
 	return out

@@ -88,8 +88,8 @@ func TestConfigSecrets_needSecretLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.ConfigSecrets(); got["key"] != "T" || len(got) != 1 || len(s.Config()) != 1 {
-		t.Errorf("got %v, %v", got, s.Config())
+	if got := s.Lines().ConfigSecrets(); got["key"] != "T" || len(got) != 1 || len(s.Lines().Config()) != 1 {
+		t.Errorf("got %v, %v", got, s.Lines().Config())
 	}
 	if want := "config: {key: {secret: T}, lang: en}\nsecret: T {to: [\"GET https://a.example/\"]}\n"; s.String() != want {
 		t.Errorf("got %s", s)

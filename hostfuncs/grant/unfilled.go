@@ -19,9 +19,9 @@ type Unfilled struct {
 
 // Unfilled returns the lines that apply to a call but have an unfilled binding, so that a denial can name the missing
 // value. Families other than net and fs are ignored.
-func (s *Set) Unfilled(c Call) []Unfilled {
+func (l Lines) Unfilled(c Call) []Unfilled {
 	var out []Unfilled
-	for _, g := range s.all() {
+	for _, g := range l {
 		open := g.bindings()
 		if len(open) == 0 || g.Family != Net && g.Family != FS || !g.appliesTo(c.Entry) || len(c.fill(g)) > 0 {
 			continue

@@ -60,7 +60,7 @@ func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	if err != nil {
 		return hostfuncs.Want{}, err
 	}
-	if set.Grants()[0].Deny {
+	if set.Lines()[0].Deny {
 		return hostfuncs.Want{}, errors.New("a plugin asks for grants, and denies nothing")
 	}
 	set, err = set.Fit(Shapes(m))

@@ -109,7 +109,7 @@ func (m *merging) allowed(line string) bool { return m.allowing(line) >= 0 }
 
 // allowing returns the index of the first line of the plugin that covers a line, or -1.
 func (m *merging) allowing(line string) int {
-	return slices.IndexFunc(m.lines.Grants(), func(g grant.Grant) bool { return m.places.spans(g, line) })
+	return slices.IndexFunc(m.lines.Lines(), func(g grant.Grant) bool { return m.places.spans(g, line) })
 }
 
 // spans reports whether a line covers another for all argument values.
@@ -118,7 +118,7 @@ func (p Places) spans(g grant.Grant, line string) bool {
 	if err != nil {
 		return false
 	}
-	both := grant.NewSet(g, other).At("", p.Workspace).Grants()
+	both := grant.NewSet(g, other).At("", p.Workspace).Lines()
 	return both[0].Spans(both[1], grant.Places{Home: p.Home})
 }
 

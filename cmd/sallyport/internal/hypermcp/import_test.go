@@ -206,7 +206,7 @@ func TestImport_isNoWider(t *testing.T) {
 			t.Errorf("%s is allowed: %v", address, !want)
 		}
 	}
-	if got := grants.Config(); len(got) != 2 || got["Y"] != "null" || got["Z"] != "~" {
+	if got := grants.Lines().Config(); len(got) != 2 || got["Y"] != "null" || got["Z"] != "~" {
 		t.Errorf("got variables %v, want Y null and Z ~", got)
 	}
 	if !s.Plugins[1].Disabled || strings.Contains(text, `"/b.wasm"`) || !strings.Contains(text, `"/opt/c.wasm"`) {

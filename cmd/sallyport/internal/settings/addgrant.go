@@ -98,8 +98,8 @@ func within(old *grant.Set, g grant.Grant) (note string, err error) {
 	if g.Deny {
 		return "", nil
 	}
-	own := grant.NewSet(old.Grants()...)
-	for _, line := range own.Grants() {
+	own := grant.NewSet(old.Lines()...)
+	for _, line := range own.Lines() {
 		if line.Deny && denies(line, g) {
 			return "", fmt.Errorf("line %d denies it, and a denial counts before every grant: %s", line.Line, line)
 		}
@@ -108,7 +108,7 @@ func within(old *grant.Set, g grant.Grant) (note string, err error) {
 		return "", ErrGranted
 	}
 	for _, ceiling := range old.Ceilings() {
-		lines := ceiling.Grants()
+		lines := ceiling.Lines()
 		family := slices.ContainsFunc(lines, func(c grant.Grant) bool { return c.Family == g.Family && !c.Deny })
 		exact := !strings.ContainsAny(g.String(), "*{") && (g.Family == grant.FS || g.Family == grant.Net)
 		switch {

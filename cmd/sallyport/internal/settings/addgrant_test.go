@@ -169,7 +169,7 @@ func TestAdd_quotesAmbiguousLines(t *testing.T) {
 			continue
 		}
 		s, err := Load(Options{File: file})
-		if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Grants()) != 1 || s.Plugins[0].Grants.Grants()[0].String() != a.Line {
+		if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Lines()) != 1 || s.Plugins[0].Grants.Lines()[0].String() != a.Line {
 			t.Errorf("%s: got %v, want 1, 1, %v", line, err, a.Line)
 		}
 	}

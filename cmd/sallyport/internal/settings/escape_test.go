@@ -74,7 +74,7 @@ func TestLoad_refusesGrantsGainedBySyntax(t *testing.T) {
 `
 	file := write(t, twins)
 	s, err := Load(Options{File: file})
-	if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Grants()) != 5 {
+	if err != nil || len(s.Plugins) != 1 || len(s.Plugins[0].Grants.Lines()) != 5 {
 		t.Errorf("what is written well: %v, %v", s, err)
 	}
 }

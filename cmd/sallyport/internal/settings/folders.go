@@ -19,9 +19,9 @@ func (s *Settings) placeWorkspaces() error {
 		if p.Workspace == "" {
 			p.Workspace = s.Text("workspace")
 		}
-		line, uses := p.Grants.UsesWorkspace()
+		line, uses := p.Grants.Lines().UsesWorkspace()
 		if !uses {
-			line, uses = p.ceiling.UsesWorkspace()
+			line, uses = p.ceiling.Lines().UsesWorkspace()
 		}
 		if uses && p.Workspace == "" {
 			return strictyaml.Errorf(line, "{workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one")

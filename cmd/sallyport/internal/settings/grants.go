@@ -49,8 +49,8 @@ func readLimits(n *strictyaml.Node) (*grant.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range set.Grants() {
-		if grant.NewSet(g).Varies() || grant.NewSet(g).NeedsRoots() {
+	for _, g := range set.Lines() {
+		if line := (grant.Lines{g}); line.Varies() || line.NeedsRoots() {
 			return nil, strictyaml.Errorf(g.Line, "max_grants holds for every call: write the value itself in place of braces")
 		}
 		if g.Ask {

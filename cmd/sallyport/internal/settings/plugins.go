@@ -114,7 +114,7 @@ func (p *Plugin) note(name string, n *strictyaml.Node) {
 		if name == "max_grants" {
 			set = p.ceiling
 		}
-		for _, g := range set.Grants() {
+		for _, g := range set.Lines() {
 			p.Written = append(p.Written, Written{name, g.String(), g.Line})
 		}
 	case n.Kind == strictyaml.Mapping:
