@@ -47,7 +47,7 @@ func TestTry_isFreeAfterCloseAndKill(t *testing.T) {
 	free, first := try(t, path)
 	again, second := try(t, path)
 	if !free || again {
-		t.Errorf("first %v, again %v", free, again)
+		t.Errorf("got first %v, again %v; want true, false", free, again)
 	}
 	first.Close()
 	second.Close()
@@ -71,7 +71,7 @@ func TestTry_isFreeAfterCloseAndKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if free, f := try(t, path); free {
-		t.Error("the lock of another process is free")
+		t.Error("lock of another process: got free true, want false")
 	} else {
 		f.Close()
 	}
@@ -82,6 +82,6 @@ func TestTry_isFreeAfterCloseAndKill(t *testing.T) {
 	free, f := try(t, path)
 	defer f.Close()
 	if !free {
-		t.Error("the lock of a process that was killed is held")
+		t.Error("lock of a killed process: got free false, want true")
 	}
 }

@@ -27,7 +27,7 @@ func TestString_decodesEscapes(t *testing.T) {
 	}
 	for _, bad := range []string{``, `1`, `null`, `"`, `"a`, `"a"b`, `"a" "b"`, "\"\xff\"", `"\"`} {
 		if got, ok := jsonraw.String([]byte(bad)); ok {
-			t.Errorf("String(%q) = %q", bad, got)
+			t.Errorf("String(%q) = %q, want none", bad, got)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func FuzzString(f *testing.F) {
 		encoded := jsonraw.AppendString(nil, s)
 		back, ok := jsonraw.String(encoded)
 		if !ok || (utf8.ValidString(s) && back != s) {
-			t.Fatalf("%q became %s and %q", s, encoded, back)
+			t.Fatalf("%q as %s: got %q, %v; want it back", s, encoded, back, ok)
 		}
 		var want string
 		got, ok := jsonraw.String([]byte(s))
@@ -64,7 +64,7 @@ func FuzzString(f *testing.F) {
 		}
 		scan := jsonraw.ScanObject([]byte(`{` + string(encoded) + `:1}`))
 		if !scan.Next() || !scan.KeyIs(back) || scan.KeyIs(back+"x") {
-			t.Fatalf("KeyIs does not know %q", back)
+			t.Fatalf("got no key, or KeyIs wrong for %q, want only it", back)
 		}
 	})
 }

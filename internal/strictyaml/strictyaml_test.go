@@ -63,12 +63,12 @@ func TestParse_keepsThePlaceOfEachNode(t *testing.T) {
 	for name, data := range map[string][]byte{"UTF-8": []byte(text), "UTF-8 with a mark": []byte(marked), "UTF-16": wide} {
 		root, err := Parse(data, testLimits)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want no error", name, err)
 			continue
 		}
 		key, list := root.Member("a")
 		if key.Line != 3 || key.Column != 1 || list.Line != 4 || list.Column != 3 || list.Flow {
-			t.Errorf("%s: got key %+v and list %+v", name, key, list)
+			t.Errorf("%s: got key %+v and list %+v, want 3:1 and 4:3 in block style", name, key, list)
 		}
 		if b := list.Items[0]; b.Line != 4 || b.Column != 5 || !b.Flow {
 			t.Errorf("%s: got %+v, want braces on line 4, column 5", name, b)
@@ -126,7 +126,7 @@ func compareWithLibrary(t *testing.T, text string) bool {
 	}
 	var want any
 	if err := yaml.Unmarshal([]byte(text), &want); err != nil {
-		t.Errorf("%q is accepted, the library says %v", text, err)
+		t.Errorf("%q: got no error, want %v as of the library", text, err)
 		return true
 	}
 	var got any

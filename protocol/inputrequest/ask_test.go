@@ -53,7 +53,7 @@ func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 		{Method: "roots/list", Key: "a b"}, {Method: "roots/list", Key: strings.Repeat("x", maxKey+1)}, {Method: "sampling/createMessage", Key: "s"}, {Method: "roots/list", Key: "k"}}
 	list, complete, err := r.Next(round, client, []string{"old", "ask-1-2"})
 	if err != nil || complete || len(list) != len(round) {
-		t.Fatal(list, complete, err)
+		t.Fatalf("got %v, complete %v, %v; want %d questions, false, no error", list, complete, err, len(round))
 	}
 	keys := map[string]bool{"old": true, "ask-1-2": true}
 	for _, q := range list {
@@ -78,7 +78,7 @@ func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 		t.Errorf("got %+v, %v, want an answer and a refusal", answers, err)
 	}
 	if _, err := Answers(list, 1); err == nil {
-		t.Error("answers of another round")
+		t.Error("answers of another round: got no error, want one")
 	}
 	for r.Count < MaxRounds {
 		if _, _, err := r.Next(round[:1], client, nil); err != nil {
@@ -86,7 +86,7 @@ func TestRounds_haveUniqueKeysAndALimit(t *testing.T) {
 		}
 	}
 	if _, _, err := r.Next(round[:1], client, nil); err == nil {
-		t.Error("it asks without end")
+		t.Error("round over the limit: got no error, want one")
 	}
 }
 

@@ -159,7 +159,7 @@ func TestWatcher_addsReplacesAndRemoves(t *testing.T) {
 	w, r := start(t, dir, nil)
 	ready(t, w)
 	if got := r.show(); got != "a.wasm=1" {
-		t.Errorf("after Ready: %q", got)
+		t.Errorf("after Ready: got %q, want \"a.wasm=1\"", got)
 	}
 	write(t, filepath.Join(dir, "a.wasm"), "2")
 	write(t, filepath.Join(dir, "B.WASM"), "3")
@@ -211,7 +211,7 @@ func TestWatcher_loadsAFileThatChangesMeanwhileAgain(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := w.Ready(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("ready while a file is looked at: %v", err)
+		t.Errorf("Ready while a file is read: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	write(t, path, "2")
 	w.Touch(path)
@@ -273,7 +273,7 @@ func TestWatcher_endsWithItsContext(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Fatal("it goes on")
+		t.Fatal("got no end within a minute, want one")
 	}
 }
 
@@ -302,14 +302,14 @@ func TestLooked_ignoresWrittenFiles(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := w.Looked(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a file is looked at: %v", err)
+		t.Errorf("Looked while a file is read: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	close(hold)
 	if err := w.Looked(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.show(); got != "a.wasm=1" {
-		t.Errorf("%q is shown", got)
+		t.Errorf("got %q, want \"a.wasm=1\"", got)
 	}
 	close(stop)
 	if err := <-stopped; err != nil {

@@ -39,7 +39,7 @@ func oneTool(t *testing.T, keys string, properties ...string) *Program {
 	t.Helper()
 	p, err := Parse([]byte(toolJSON(keys, properties...)))
 	if err != nil {
-		t.Fatalf("%s: %v", keys, err)
+		t.Fatalf("%s: got %v, want no error", keys, err)
 	}
 	return p
 }
@@ -304,14 +304,14 @@ func TestManifest_holdsAllOfTheCommandLine(t *testing.T) {
 	definition := func(text string) string {
 		p, err := Parse([]byte(text))
 		if err != nil {
-			t.Fatal(text, err)
+			t.Fatalf("%s: got %v, want no error", text, err)
 		}
 		return string(jsonraw.Get(p.Manifest(), "tools"))
 	}
 	for _, change := range []string{"ls rm", "x y", "V W", "1\" 2\"", "text lines", "ok retry", "log progress"} {
 		before, after, _ := strings.Cut(change, " ")
 		if definition(first) == definition(strings.Replace(first, before, after, 1)) {
-			t.Errorf("a change of %s to %s leaves the definition as it was", before, after)
+			t.Errorf("%s changed to %s: got the same definition, want another", before, after)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 		}
 		var end *runtime.EndError
 		if errors.As(err, &end) && end.Code != code {
-			t.Errorf("code %d: got code %d in the error", code, end.Code)
+			t.Errorf("got code %d in the error, want %d", end.Code, code)
 		}
 	}
 	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(1, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), false); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
