@@ -52,7 +52,8 @@ func keyMethod(name, act string, changes bool, serve func(context.Context, *Gate
 		if g.policy.host.options.Store == nil || g.call.Principal == anonymous {
 			return nil, askErrorf(runtime.KindUnsupported, "nothing is kept for this caller")
 		}
-		return result, g.pass(ctx, e)
+		err = g.pass(ctx, e) // sets result
+		return result, err
 	}
 }
 
