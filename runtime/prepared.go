@@ -104,7 +104,9 @@ func (e *Engine) preparedBefore(digest string) (*prepared, bool) {
 	switch {
 	case err == nil:
 		return p, true
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, codecache.ErrOtherVersion):
+	case errors.Is(err, fs.ErrNotExist): // the first run; Compile says what takes long
+		e.log.Debug("a plugin is prepared for the compiler, and the result is kept", "module", digest)
+	case errors.Is(err, codecache.ErrOtherVersion):
 		e.log.Info("a plugin is prepared for the compiler, and the result is kept", "module", digest, "reason", err)
 	default:
 		e.log.Warn("a prepared plugin in the cache cannot be used and is made again", "module", digest, "error", err)

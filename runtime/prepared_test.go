@@ -38,7 +38,7 @@ func answering(n int32) *w.Module {
 func prepareAnew(t *testing.T, dir, version string, m *w.Module) (answer, log string) {
 	t.Helper()
 	var text preparedLog
-	e := newEngine(t, &runtime.EngineOptions{CacheDir: dir, Logger: slog.New(slog.NewTextHandler(&text, nil))})
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: dir, Logger: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if version != "" {
 		e.SetVersion(version)
 	}
