@@ -80,6 +80,15 @@ func (f *fetching) close() {
 	}
 }
 
+// follow performs the redirects of the request. Each hop is a separate effect.
+func (f *fetching) follow(ctx context.Context) error {
+	return egress.Follow(f.request, f.response, func(hop *egress.Request) (*egress.Response, error) {
+		f.request = hop
+		err := f.gate.pass(ctx, f.hop())
+		return f.response, err
+	})
+}
+
 // hop returns the effect of the last request.
 func (f *fetching) hop() effect {
 	g, r := f.gate, f.request

@@ -4,7 +4,7 @@
 //	r, err := egress.Parse(params, streams)           // {method?, url, headers?, body?} of the guest
 //	data, err := r.Body.Bytes(limit)
 //	res, err := client.Do(ctx, r, data, exchange)     // one hop; an *AddressError if the address is denied
-//	next, err := r.Redirect(res)                      // the next hop, nil if this was the last
+//	err = egress.Follow(r, res, send)                 // the redirects, each checked and sent by send
 //
 // It knows no grants: callers check them before each hop. Its own rules apply to all requests: the fields that a guest
 // may set, the addresses that a name may resolve to, deadlines, and the size of a response. Errors for guests are

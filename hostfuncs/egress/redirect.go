@@ -9,14 +9,35 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// MaxRedirects is the maximum number of redirects of a fetch, half of the number in browsers.
-const MaxRedirects = 10
+// maxRedirects is the maximum number of redirects of a fetch, half of the number in browsers.
+const maxRedirects = 10
 
-// Redirect returns the request for the next hop, or nil if the response is the last. RFC 9110, section 15.4: 303
+// Follow performs the redirects that begin with the response to r. send decides on each hop by the grants, sends it and
+// returns its response; an error of it ends the redirects. Follow closes the bodies of all responses but the last.
+func Follow(r *Request, res *Response, send func(hop *Request) (*Response, error)) error {
+	for hops := 0; ; hops++ {
+		next, err := r.redirect(res)
+		if err != nil || next != nil {
+			res.Body.Close()
+		}
+		switch {
+		case err != nil || next == nil:
+			return err
+		case hops == maxRedirects:
+			return runtime.AskErrorf(runtime.KindLimit, "more than %d redirects, the last to %s", maxRedirects, shown(next.URL.String()))
+		}
+		if res, err = send(next); err != nil {
+			return err
+		}
+		r = next
+	}
+}
+
+// redirect returns the request for the next hop, or nil if the response is the last. RFC 9110, section 15.4: 303
 // changes every method but HEAD to GET, 301 and 302 change POST to GET by convention, 307 and 308 keep the method. A
 // request that is not safe is not sent a second time: the guest gets the redirect as the response, and may request its
 // target itself.
-func (r *Request) Redirect(res *Response) (*Request, error) {
+func (r *Request) redirect(res *Response) (*Request, error) {
 	location := res.Header.Get("Location")
 	switch res.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -100,7 +100,7 @@ func TestRedirect_dropsBodyAndKeyAsBrowsersDo(t *testing.T) {
 		if tt.to != "" {
 			res.Header.Set("Location", tt.to)
 		}
-		next, err := r.Redirect(res)
+		next, err := r.redirect(res)
 		if got := told(next, err); got != tt.want {
 			t.Errorf("%s %d %s: %q, want %q", tt.method, tt.status, tt.to, got, tt.want)
 		}
