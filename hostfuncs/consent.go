@@ -33,7 +33,7 @@ type Operator interface {
 	Grants(ctx context.Context, plugin, digest, principal string) []store.Grant
 	// Take uses up a one-time grant, and returns true for exactly one call.
 	Take(ctx context.Context, id string) bool
-	// Give returns a taken grant that was not used.
+	// Give returns a taken grant that was not used, unless it was revoked meanwhile.
 	Give(ctx context.Context, g store.Grant)
 	// Ask submits a question, and returns it as stored.
 	Ask(ctx context.Context, q store.Question) (store.Question, consent.Verdict)

@@ -2,6 +2,7 @@ package consent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,14 +97,14 @@ func Open(line string) string {
 // Revoke withdraws a grant or a denial. The error is store.ErrNotFound if there is none.
 func (a *Answers) Revoke(ctx context.Context, id string) error {
 	was, err := a.find(ctx, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	taken, err := a.Store.Revoke(ctx, id)
+	revoked, err := a.Store.Revoke(ctx, id) // if find found none too: an effect may have taken it, and give it back
 	switch {
 	case err != nil:
 		return err
-	case !taken:
+	case !revoked:
 		return store.ErrNotFound
 	}
 	return a.note(was)

@@ -140,7 +140,7 @@ func (d *Desk) forget() {
 
 // Take consumes a one-time grant. It returns true for only one caller in all processes.
 func (d *Desk) Take(ctx context.Context, id string) bool {
-	taken, err := d.opts.Store.Revoke(ctx, id)
+	taken, err := d.opts.Store.Take(ctx, id)
 	if err != nil {
 		d.failed(err)
 	}
@@ -148,7 +148,7 @@ func (d *Desk) Take(ctx context.Context, id string) bool {
 	return taken && err == nil
 }
 
-// Give returns a taken grant that was not used.
+// Give returns a taken grant that was not used, unless it was revoked meanwhile.
 func (d *Desk) Give(ctx context.Context, g store.Grant) {
 	if err := d.opts.Store.Restore(ctx, g); err != nil {
 		d.failed(err)

@@ -142,6 +142,26 @@ func TestDesk_takeOnce(t *testing.T) {
 	}
 }
 
+// A revocation while an effect holds a one-time grant outlasts the effect's failure, which gives it back.
+func TestDesk_givesBackNothingRevoked(t *testing.T) {
+	here, there, answers, _ := desks(t)
+	q, _ := here.Ask(t.Context(), question(1))
+	g, err := answers.Allow(t.Context(), q.ID, store.Answer{Once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !here.Take(t.Context(), q.ID) {
+		t.Fatal("take: got false, want true")
+	}
+	if err := (&consent.Answers{Store: answers}).Revoke(t.Context(), q.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("revoke of a taken grant: got %v, want %v", err, store.ErrNotFound)
+	}
+	here.Give(t.Context(), g)
+	if here.Take(t.Context(), q.ID) || there.Take(t.Context(), q.ID) {
+		t.Error("take after the revoke: got true, want false")
+	}
+}
+
 // A plugin that asks ten thousand questions gets twenty through.
 func TestDesk_tooMany(t *testing.T) {
 	here, _, _, told := desks(t)

@@ -30,6 +30,9 @@ type Answer struct {
 	Expires time.Time
 }
 
+// takenTime is the time in which a taken grant can be restored. Its row stays that long.
+const takenTime = time.Hour
+
 // Consents are the questions of plugins and the operator's answers.
 type Consents struct {
 	db      *database
@@ -116,6 +119,11 @@ func (c *Consents) Deny(ctx context.Context, question string, expires time.Time)
 		if err != nil {
 			return err
 		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM grants WHERE line = '' AND plugin = ? AND digest = ? AND principal = ? AND binding = ?",
+			q.Plugin, q.Digest, q.Principal, q.Binding) // taken ones of the same effect are not restored
+		if err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, "UPDATE questions SET refused = 1, expires = ? WHERE id = ?", stampOf(expires), q.ID)
 		return err
 	})
@@ -129,7 +137,7 @@ func (c *Consents) Grants(ctx context.Context) ([]Grant, error) {
 	if db == nil || err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+grantColumns+" FROM grants WHERE expires > ? ORDER BY given, id", stampOf(c.db.now()))
+	rows, err := db.QueryContext(ctx, "SELECT "+grantColumns+" FROM grants WHERE line <> '' AND expires > ? ORDER BY given, id", stampOf(c.db.now()))
 	return collect(rows, err, func(row scanner) (g Grant, err error) {
 		var given, expires int64
 		err = row.Scan(&g.ID, &g.Plugin, &g.Digest, &g.Principal, &g.Line, &g.Binding, &g.Once, &given, &expires)
@@ -138,48 +146,65 @@ func (c *Consents) Grants(ctx context.Context) ([]Grant, error) {
 	})
 }
 
-// Revoke withdraws a grant or a denial, and consumes a one-time grant. taken is true for only one caller.
-func (c *Consents) Revoke(ctx context.Context, id string) (taken bool, err error) {
+// Revoke withdraws a grant or a denial. revoked is true for only one caller. A grant that is taken cannot be restored
+// afterwards, and counts as absent.
+func (c *Consents) Revoke(ctx context.Context, id string) (revoked bool, err error) {
 	err = c.db.write(ctx, func(tx *sql.Tx) error {
-		var all int64
-		for _, from := range []string{"DELETE FROM grants WHERE id = ? AND expires > ?", "DELETE FROM questions WHERE id = ? AND expires > ? AND refused"} {
-			done, err := tx.ExecContext(ctx, from, id, stampOf(c.db.now()))
-			if err != nil {
-				return err
-			}
-			n, err := done.RowsAffected()
-			if err != nil {
-				return err
-			}
-			all += n
+		now := stampOf(c.db.now())
+		if _, err := changes(tx.ExecContext(ctx, "DELETE FROM grants WHERE id = ? AND line = ''", id)); err != nil {
+			return err
 		}
-		taken = all > 0
-		return nil
+		grants, err := changes(tx.ExecContext(ctx, "DELETE FROM grants WHERE id = ? AND expires > ?", id, now))
+		if err != nil {
+			return err
+		}
+		denials, err := changes(tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ? AND expires > ? AND refused", id, now))
+		revoked = grants+denials > 0
+		return err
+	})
+	c.answers.Add(1)
+	return revoked, err
+}
+
+// Take uses up a one-time grant. taken is true for only one caller. The row stays for takenTime without its line, which
+// allows nothing, and shows Restore that the grant was not revoked.
+func (c *Consents) Take(ctx context.Context, id string) (taken bool, err error) {
+	err = c.db.write(ctx, func(tx *sql.Tx) error {
+		now := c.db.now()
+		n, err := changes(tx.ExecContext(ctx, "UPDATE grants SET line = '', expires = min(expires, ?) WHERE id = ? AND once AND line <> '' AND expires > ?",
+			stampOf(now.Add(takenTime)), id, stampOf(now)))
+		taken = n > 0
+		return err
 	})
 	c.answers.Add(1)
 	return taken, err
 }
 
-// Restore returns a one-time grant that was taken but not used.
+// Restore returns a one-time grant that was taken but not used, unless it was revoked or its plugin's digest was
+// forgotten meanwhile.
 func (c *Consents) Restore(ctx context.Context, g Grant) error {
 	err := c.db.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			g.ID, g.Plugin, g.Digest, g.Principal, g.Line, g.Binding, g.Once, stampOf(g.Given), stampOf(g.Expires))
+		_, err := tx.ExecContext(ctx, "UPDATE grants SET line = ?, expires = ? WHERE id = ? AND line = '' AND expires > ?",
+			g.Line, stampOf(g.Expires), g.ID, stampOf(c.db.now()))
 		return err
 	})
 	c.answers.Add(1)
 	return err
 }
 
+// changes returns the number of rows that a statement changed.
+func changes(done sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
 // Carry transfers the grants for one digest of a plugin to another, except one-time grants. It returns their number.
 func (c *Consents) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
 	err = c.db.write(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
-			after, plugin, before, stampOf(c.db.now()))
-		if err != nil {
-			return err
-		}
-		n, err = done.RowsAffected()
+		n, err = changes(tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
+			after, plugin, before, stampOf(c.db.now())))
 		return err
 	})
 	c.answers.Add(1)

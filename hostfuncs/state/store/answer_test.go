@@ -79,6 +79,66 @@ func TestAllow_once(t *testing.T) {
 	}
 }
 
+// A one-time grant that is taken and given back is usable again, unless the operator or a new digest ended it meanwhile.
+func TestRestore_notAfterRevoke(t *testing.T) {
+	for name, test := range map[string]struct {
+		between func(*store.Store, *storetest.Clock) error
+		left    int
+	}{
+		"nothing": {func(*store.Store, *storetest.Clock) error { return nil }, 1},
+		"revoke": {func(s *store.Store, _ *storetest.Clock) error {
+			if revoked, err := s.Revoke(t.Context(), "q1"); revoked || err != nil {
+				t.Errorf("revoke of a taken answer: got %t, %v, want false", revoked, err)
+			}
+			return nil
+		}, 0},
+		"a new digest": {func(s *store.Store, _ *storetest.Clock) error { return s.Forget(t.Context(), "p", "new") }, 0},
+		"a denial": {func(s *store.Store, c *storetest.Clock) error {
+			ask(t, s, c, "q2", "body 1")
+			return s.Deny(t.Context(), "q2", time.Time{})
+		}, 0},
+		"a denial of another effect": {func(s *store.Store, c *storetest.Clock) error {
+			ask(t, s, c, "q2", "body 2")
+			return s.Deny(t.Context(), "q2", time.Time{})
+		}, 1},
+		"its expiry": {func(_ *store.Store, c *storetest.Clock) error { c.Pass(2 * hour); return nil }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, c, _ := open(t)
+			ask(t, s, c, "q1", "body 1")
+			g, err := s.Allow(t.Context(), "q1", store.Answer{Once: true, Expires: c.Now().Add(2 * hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []bool{true, false} {
+				if taken, err := s.Take(t.Context(), "q1"); taken != want || err != nil {
+					t.Errorf("take: got %t, %v, want %t", taken, err, want)
+				}
+			}
+			if all, err := s.Grants(t.Context()); len(all) != 0 || err != nil {
+				t.Errorf("while it is taken: got grants %+v, %v, want none", all, err)
+			}
+			if err := errors.Join(test.between(s, c), s.Restore(t.Context(), g)); err != nil {
+				t.Fatal(err)
+			}
+			if all, err := s.Grants(t.Context()); len(all) != test.left || err != nil || len(all) == 1 && all[0] != g {
+				t.Errorf("given back: got grants %+v, %v, want %d of %+v", all, err, test.left, g)
+			}
+		})
+	}
+}
+
+func TestTake_onlyOneTimeGrants(t *testing.T) {
+	s, c, _ := open(t)
+	ask(t, s, c, "q1", "body 1")
+	if _, err := s.Allow(t.Context(), "q1", store.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	if taken, err := s.Take(t.Context(), "q1"); taken || err != nil {
+		t.Errorf("take of a lasting grant: got %t, %v, want false", taken, err)
+	}
+}
+
 func TestAllow_moreThanOnce(t *testing.T) {
 	for _, want := range []bool{false, true} {
 		s, c, _ := open(t)
