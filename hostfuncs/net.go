@@ -24,12 +24,13 @@ const fetchTime = 10 * time.Minute
 
 // fetch serves http/fetch:
 //
-//	{method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}
+//	{method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}, redirect?, timeoutMs?}
 //	→ {status, url, headers: {name: text|[text]}, body: {"dev.sallyport/stream": n}}
 //
 // The method defaults to GET. Field names in the answer are in lower case, and a repeated field is a list. Redirects
-// are followed, each as a separate effect; url is the last target. The answer's body is a stream that is valid during
-// the call.
+// are followed, each as a separate effect; url is the last target. With redirect "manual" the guest gets them as
+// answers instead, as in the Fetch API. timeoutMs limits each hop with its body. The answer's body is a stream that is
+// valid during the call.
 func fetch(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	if s == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "http/fetch needs streams, and there are none here")
@@ -43,7 +44,9 @@ func fetch(ctx context.Context, g *Gate, params json.RawMessage, s runtime.Strea
 	if e.entry, err = f.entry(params); err != nil {
 		return nil, err
 	}
-	e.then = f.follow
+	if !r.Manual {
+		e.then = f.follow
+	}
 	if err := g.pass(ctx, e); err != nil {
 		f.close()
 		return nil, err
@@ -170,7 +173,8 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 		r.Via = " via proxy"
 	}
 	key := f.key()
-	ctx, cancel := fetchContext(ctx, &g.life)
+	call := ctx
+	ctx, cancel := fetchContext(ctx, &g.life, r.Timeout)
 	var put []string // the secrets in it
 	ctx, begin, recant := watchIntent(ctx, g, intent)
 	f.response, err = g.policy.net.Do(ctx, r, data, egress.Exchange{
@@ -203,6 +207,9 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 	if err != nil {
 		defer cancel()
 		recant()
+		if r.Timeout > 0 && ctx.Err() == context.DeadlineExceeded && call.Err() == nil {
+			return askErrorf(runtime.KindTimeout, "%s does not answer within the %v of the request", r.URL.Host, r.Timeout)
+		}
 		return unsent(ctx, g, r, put, err)
 	}
 	return nil
@@ -221,9 +228,13 @@ func countSent(record *recorder, r *egress.Request, secrets []string) {
 	}
 }
 
-// fetchContext returns a context that ends with the call, with the gate, and after fetchTime.
-func fetchContext(ctx context.Context, l *lifetime) (context.Context, func()) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+// fetchContext returns a context that ends with the call, with the gate, after fetchTime, and after the guest's limit
+// if that is not zero.
+func fetchContext(ctx context.Context, l *lifetime, limit time.Duration) (context.Context, func()) {
+	if limit == 0 {
+		limit = fetchTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(limit, fetchTime))
 	stop := context.AfterFunc(l.until(), cancel)
 	return ctx, func() { stop(); cancel() }
 }

@@ -105,3 +105,33 @@ func TestFetch_credentialsStayWithTheirOrigin(t *testing.T) {
 		t.Errorf("the other origin got headers %v, want no credentials, Accept d, User-Agent e", h)
 	}
 }
+
+func TestFetch_returnsRedirectsThatAreManual(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
+	})
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	a, err := fetch(t, g, fmt.Sprintf(`{"url":%q,"redirect":"manual"}`, s.URL))
+	if err != nil || a.Status != 302 || a.Headers["location"] != "http://elsewhere.example/" {
+		t.Errorf("got %+v, %v, want status 302 with its location", a, err)
+	}
+	_, err = fetch(t, g, fmt.Sprintf(`{"url":%q,"redirect":"error"}`, s.URL))
+	wantAsk(t, err, runtime.KindInvalid, `redirect is "follow" or "manual"`, "")
+}
+
+func TestFetch_endsAtTheTimeoutOfTheRequest(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begins" {
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
+	})
+	g := newGate(t, nil, "net: GET "+s.URL+"/**")
+	_, err := fetch(t, g, fmt.Sprintf(`{"url":%q,"timeoutMs":20}`, s.URL))
+	wantAsk(t, err, runtime.KindTimeout, strings.TrimPrefix(s.URL, "http://")+" does not answer within the 20ms of the request", "")
+	if a, err := fetch(t, g, fmt.Sprintf(`{"url":%q,"timeoutMs":200}`, s.URL+"/begins")); err == nil || a.Status != 200 {
+		t.Errorf("got %+v, %v, want status 200 and a body that breaks off", a, err)
+	}
+	_, err = fetch(t, g, fmt.Sprintf(`{"url":%q,"timeoutMs":0}`, s.URL))
+	wantAsk(t, err, runtime.KindInvalid, "timeoutMs is a number of milliseconds from 1 to 4294967295", "")
+}

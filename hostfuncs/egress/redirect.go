@@ -57,7 +57,7 @@ func (r *Request) redirect(res *Response) (*Request, error) {
 	}
 	return &Request{
 		Method: method, URL: u, Body: body, Origin: cmp.Or(r.Origin, r.URL), From: r.URL.String(),
-		Header: r.forOrigin(u.Scheme == r.URL.Scheme && u.Host == r.URL.Host, body != nil),
+		Timeout: r.Timeout, Header: r.forOrigin(u.Scheme == r.URL.Scheme && u.Host == r.URL.Host, body != nil),
 	}, nil
 }
 

@@ -2,9 +2,12 @@ package egress
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/net/idna"
 
@@ -33,13 +36,16 @@ type Request struct {
 	Origin *url.URL // first URL, if the request is a redirect
 	From   string   // URL that redirected here
 	Via    string   // suffix of Target, such as " via proxy"
+
+	Manual  bool          // redirects are not followed: the guest gets them as responses
+	Timeout time.Duration // for the response with its body; 0 is none
 }
 
 // Target returns the key under which receipts count a request. It omits the path, which may contain values.
 func (r *Request) Target() string { return r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + r.Via }
 
-// Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n}}. The default
-// method is GET.
+// Parse reads {method?, url, headers?: {name: text|[text]}, body?: text|{"dev.sallyport/stream": n},
+// redirect?: "follow"|"manual", timeoutMs?: number}. The default method is GET.
 func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {
 	r := &Request{Method: http.MethodGet, Header: http.Header{}}
 	if raw := jsonraw.Get(params, "method"); !jsonraw.IsNull(raw) {
@@ -60,8 +66,29 @@ func Parse(params json.RawMessage, s runtime.Streams) (*Request, error) {
 	if err := r.parseHeader(jsonraw.Get(params, "headers")); err != nil {
 		return nil, err
 	}
+	if err := r.parseOptions(params); err != nil {
+		return nil, err
+	}
 	r.Body, err = parseBody(jsonraw.Get(params, "body"), s)
 	return r, err
+}
+
+// parseOptions reads redirect and timeoutMs.
+func (r *Request) parseOptions(params json.RawMessage) error {
+	if raw := jsonraw.Get(params, "redirect"); !jsonraw.IsNull(raw) {
+		mode, _ := jsonraw.String(raw)
+		if r.Manual = mode == "manual"; !r.Manual && mode != "follow" {
+			return runtime.AskErrorf(runtime.KindInvalid, `redirect is "follow" or "manual"`)
+		}
+	}
+	if raw := jsonraw.Get(params, "timeoutMs"); !jsonraw.IsNull(raw) {
+		ms, err := strconv.ParseUint(string(raw), 10, 32)
+		if err != nil || ms == 0 {
+			return runtime.AskErrorf(runtime.KindInvalid, "timeoutMs is a number of milliseconds from 1 to %d", uint32(math.MaxUint32))
+		}
+		r.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	return nil
 }
 
 // ParseURL reads a URL, relative to base if that is not nil, and makes it canonical. Internationalized names are

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -116,6 +117,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	if err := p.launch(gate, t, jsonraw.Get(params, "arguments"), out, said); err != nil {
 		return nil, err
 	}
+	defer native.Attach(in)()
 	code, err := run(ctx, in)
 	said.flush()
 	if err != nil {

@@ -106,6 +106,9 @@ func (c *call) perform(ctx context.Context, requests []json.RawMessage) []runtim
 			answers[i].Err = refused
 		case q.Method == "stream/open":
 			answers[i].Result, answers[i].Err = c.openStream(q.Params)
+		case c.program && !isForPrograms(q.Method):
+			answers[i].Err = &runtime.AskError{Kind: runtime.KindUnsupported,
+				Message: fmt.Sprintf("a program may call http/fetch and stream/open, not %.100q", q.Method)}
 		default:
 			round, places = append(round, q), append(places, i)
 		}

@@ -26,5 +26,8 @@
 // the four imports return -ENOSYS. All later calls begin with the state that it leaves. If it fails, they begin with the
 // state from before it.
 //
+// A program or a server of another dialect may import the four functions too, for http/fetch and stream/open. It has
+// no stream 0 and no stream 1.
+//
 // Error numbers are those of WASI preview 1. Pointers and lengths are unsigned.
 package native

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// HostFuncs returns the four functions that a native guest imports.
+// HostFuncs returns the four functions that a native guest imports, and a program may import.
 func HostFuncs() []runtime.HostFunc {
 	const i32, i64 = runtime.I32, runtime.I64
 	fn := func(name string, params []byte, result byte, call func(context.Context, runtime.Memory, []uint64)) runtime.HostFunc {
@@ -68,7 +68,7 @@ func write(ctx context.Context, mem runtime.Memory, stack []uint64) {
 		stack[0] = failure(EFAULT)
 		return
 	}
-	if id == streamResponse {
+	if id == streamResponse && !c.program {
 		c.respond(p)
 		stack[0] = count(len(p), 0)
 		return

@@ -35,7 +35,8 @@ func callFrom(ctx context.Context) *call {
 // call holds the streams of one request. The guest runs on one goroutine; the gate may open and take streams on
 // others.
 type call struct {
-	request  *bytes.Reader
+	program  bool          // a program or a server, which has no request and no response here
+	request  *bytes.Reader // nil for a program
 	response bytes.Buffer
 	limit    int // of the response
 
@@ -149,7 +150,7 @@ func (c *call) get(id uint32) *stream {
 
 // read fills p from a stream.
 func (c *call) read(id uint32, p []byte) (int, Errno) {
-	if id == streamRequest {
+	if id == streamRequest && !c.program {
 		n, _ := c.request.Read(p) // the only error is io.EOF
 		return n, 0
 	}

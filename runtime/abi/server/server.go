@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -79,6 +80,7 @@ func (d *dialect) converse(ctx context.Context, in *runtime.Instance, c *convers
 	c.gate = runtime.GateFrom(ctx)
 	gate.LaunchServer(c.input, c, d.polls)
 	c.greet(client)
+	defer native.Attach(in)()
 	_, err := in.Call(ctx, start)
 	if c.over {
 		return c.result, nil
