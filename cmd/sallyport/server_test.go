@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 roots are deprecated by the newest revision, and served all the same
+
 //go:build unix
 
 package main
