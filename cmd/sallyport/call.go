@@ -109,6 +109,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 	if _, err := jsonraw.ParseObject([]byte(arguments)); err != nil {
 		return ui.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 	}
+	std.detach(s)
 	h, err := p.open(ctx, s, std)
 	if h != nil {
 		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
@@ -139,12 +140,14 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 		default:
 			return refused(r.Err, p.file, tool, h.Registry.Plugins())
 		}
+		std.flush() // before a question at the terminal
 		answers, asked, err := askPerson(ctx, person, jsonraw.Get(r.Body, "result"))
 		if err != nil {
 			return err
 		}
 		if !asked {
 			noteGrants(s, std, jsonraw.Get(r.Body, "result"), h.Registry.Plugins())
+			std.flush()
 			return printResult(std, r.Body)
 		}
 		params = withAnswers(callParams(tool, arguments, true), answers)

@@ -61,6 +61,8 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
+		std.detach(s)
+		defer std.flush()
 		log := logging.For(s, std.err)
 		h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Files: []registry.File{}})
 		if err != nil {

@@ -61,6 +61,8 @@ func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.
 	if err != nil {
 		return nil, err
 	}
+	std.detach(s)
+	defer std.flush()
 	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.Quiet(s, logging.For(s, std.err)), Lock: l})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +53,47 @@ func TestServe_nobodyReadsTheLog(t *testing.T) {
 	stderr.Close()
 	if said, err := io.ReadAll(unread); err != nil || len(said) < 32<<10 || !strings.Contains(string(said), "call failed") {
 		t.Errorf("%d bytes of the log, %v", len(said), err)
+	}
+}
+
+// fullPipe returns a pipe that takes no more bytes, and that nobody reads.
+func fullPipe(t *testing.T) *os.File {
+	t.Helper()
+	_, w := pipe(t)
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{64 << 10, 1} { // a write of more than a page may be split, and leave room
+		for {
+			if _, err := w.Write(make([]byte, size)); errors.Is(err, os.ErrDeadlineExceeded) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return w
+}
+
+// A call whose standard error is not read prints its result and ends.
+func TestCall_nobodyReadsStandardError(t *testing.T) {
+	for name, args := range map[string][]string{
+		"messages": {"call", bundled(t, "conformance"), "test_tool_with_logging"},
+		"the log":  {"--log-level", "debug", "call", guest(t, "misbehave"), "stderr", `{"text":"x"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := program(t, "", args...)
+			var out strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, fullPipe(t)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wantEnd(t, cmd)
+			if !strings.Contains(out.String(), `"content"`) {
+				t.Errorf("standard output: got %q, want the result", out.String())
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 )
 
@@ -31,6 +32,20 @@ const lastWords = time.Second
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
+}
+
+// detach keeps an unread standard error from blocking the host, and with it the deadlines of calls.
+func (std stdio) detach(s *settings.Settings) {
+	if screen, ok := std.err.(*logging.Screen); ok {
+		screen.Detach(s.Bool("log.json"))
+	}
+}
+
+// flush lets the output on standard error precede that on standard output.
+func (std stdio) flush() {
+	if screen, ok := std.err.(*logging.Screen); ok {
+		screen.Flush(lastWords)
+	}
 }
 
 // exitCode is an error that has been printed already.

@@ -63,9 +63,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err := checkDir(s.Text("dir")); err != nil {
 		return err
 	}
-	if screen, ok := std.err.(*logging.Screen); ok {
-		screen.Detach(s.Bool("log.json")) // a client that does not read standard error must not block the host
-	}
+	std.detach(s)
 	end := newEnding(ctx)
 	sink, err := logging.OpenFor(s, std.err)
 	if err != nil {

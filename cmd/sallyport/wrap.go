@@ -107,6 +107,8 @@ func helpOf(ctx context.Context, s *settings.Settings, std stdio, file string) (
 	if !command.IsProgram(b) || b.HasExport("mcp_handle") {
 		return nil, errors.New("this is no command-line program: it exports no _start, or is a plugin already")
 	}
+	std.detach(s)
+	defer std.flush()
 	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.For(s, std.err), Files: []registry.File{}})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ type Screen struct {
 	asJSON  bool
 	wake    chan struct{} // buffered notification of output; nil before Detach
 	closed  bool
-	ended   chan struct{} // closed when all output is written after Close
+	ended   chan struct{}   // closed when all output is written after Close
+	flushed []chan struct{} // each closed when the output before it is written
 }
 
 // NewScreen returns a screen that writes to out and blocks until Detach.
@@ -82,13 +83,34 @@ func (s *Screen) show() {
 	defer close(s.ended)
 	for range s.wake {
 		s.mu.Lock()
-		text, closed := s.waiting, s.closed
-		s.waiting = nil
+		text, flushed, closed := s.waiting, s.flushed, s.closed
+		s.waiting, s.flushed = nil, nil
 		s.mu.Unlock()
 		_, _ = s.out.Write(text)
+		for _, done := range flushed {
+			close(done)
+		}
 		if closed {
 			return
 		}
+	}
+}
+
+// Flush waits at most patience for the output so far to be written, so that output elsewhere comes after it.
+func (s *Screen) Flush(patience time.Duration) {
+	s.mu.Lock()
+	if s.wake == nil || s.closed {
+		s.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	s.tell()
+	s.flushed = append(s.flushed, done)
+	s.alarm()
+	s.mu.Unlock()
+	select {
+	case <-done:
+	case <-time.After(patience):
 	}
 }
 

@@ -69,6 +69,33 @@ func TestScreen_closeWaitsABoundedTime(t *testing.T) {
 	})
 }
 
+// Flush returns when earlier output is written, or after its patience.
+func TestScreen_flushWaitsForEarlierOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &reader{reads: make(chan struct{})}
+		s := NewScreen(out)
+		s.Flush(time.Second) // nothing to wait for before Detach
+		s.Detach(false)
+		fmt.Fprintln(s, "hello")
+		began := time.Now()
+		s.Flush(time.Second)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("flush to a reader that blocks: got %v, want 1s", took)
+		}
+		fmt.Fprintln(s, "again")
+		close(out.reads)
+		s.Flush(time.Second)
+		if got := out.text.String(); got != "hello\nagain\n" {
+			t.Errorf("after flush: got %q, want both lines", got)
+		}
+		s.Close(time.Second)
+		s.Flush(time.Second)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("flush to a reader that reads: got %v more, want none", took-time.Second)
+		}
+	})
+}
+
 // Before Detach, writes go directly to the output.
 func TestScreen_writesDirectlyBeforeDetach(t *testing.T) {
 	var out bytes.Buffer
