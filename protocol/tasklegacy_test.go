@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/notify"
@@ -76,6 +77,30 @@ func TestWatchTask_endsWithItsTask(t *testing.T) {
 	}
 	h.ask("stdio:1", "tasks/cancel", `"taskId":"`+running+`"`, "")
 	h.until("stdio:1", running, "cancelled")
+	if n := len(c.watches.stops); n != 0 {
+		t.Errorf("got %d watches, want none", n)
+	}
+}
+
+// The watch of a task that expires without an end is not kept for the rest of the session either.
+func TestWatchTask_endsWithExpiry(t *testing.T) {
+	now := storetest.NewClock(time.Now())
+	h := newTaskHost(t, sealed.Random(), nil, now.Now)
+	t.Cleanup(func() { h.server.Close(context.Background()) })
+	id, ok := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, `,"wait":3600000`), "result", "taskId"))
+	if !ok {
+		t.Fatal("got no task")
+	}
+	c := h.server.Connect(ConnOptions{Principal: "stdio:1", Notify: func([]byte) {}})
+	defer c.Close()
+	c.watchTask(t.Context(), id)
+	if n := len(c.watches.stops); n != 1 {
+		t.Errorf("before the expiry: got %d watches, want 1", n)
+	}
+	now.Pass(8 * 24 * time.Hour)
+	if err := h.server.tasks.Book.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if n := len(c.watches.stops); n != 0 {
 		t.Errorf("got %d watches, want none", n)
 	}

@@ -50,7 +50,7 @@ func (c *Conn) watchTasks(ctx context.Context, s *notify.Subscription, ids []str
 		}
 	}
 	for _, id := range ids {
-		one, err := c.server.tasks.Book.Watch(ctx, c.opts.Principal, id, s.TellTask)
+		one, err := c.server.tasks.Book.Watch(ctx, c.opts.Principal, id, s.TellTask, nil)
 		if err != nil {
 			stop()
 			return nil, taskError(err)
@@ -69,17 +69,20 @@ func (c *Conn) watchTask(ctx context.Context, id string) {
 	m := c.server.tasks
 	m.Clients.Hear(id, c.opts.Notify)
 	asking, cancel := context.WithCancel(m.Context())
+	over := func() {
+		cancel()
+		m.Clients.Hear(id, nil)
+		c.watches.remove(id)
+	}
 	stop, err := m.Book.Watch(ctx, c.opts.Principal, id, func(t task.Task) {
 		c.opts.Notify(jsonrpc.Notification("notifications/tasks/status", t.DescribeLegacy()))
 		switch {
 		case t.Status == task.Input && c.opts.Heard != nil && c.opts.Heard():
 			c.askUnbidden(asking, t)
 		case t.Status.Over():
-			cancel()
-			m.Clients.Hear(id, nil)
-			c.watches.remove(id)
+			over()
 		}
-	})
+	}, over)
 	if err != nil {
 		cancel()
 		m.Clients.Hear(id, nil)

@@ -132,9 +132,10 @@ func (t *Task) record() store.Record {
 // Durable reports whether the task is in the store.
 func (t *Task) Durable() bool { return t.version != 0 }
 
-// sweep removes expired tasks, active ones too, and the oldest finished tasks in memory beyond the limit.
+// sweep removes expired tasks, active ones too, with their watches, and the oldest finished tasks in memory beyond the limit.
 func (b *Book) sweep(principal string) {
 	kept, now := 0, b.now()
+	b.watchers.expire(now)
 	var oldest *Task
 	for id, t := range b.tasks {
 		if t.Expires().Before(now) {

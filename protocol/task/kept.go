@@ -51,12 +51,13 @@ func (r *Runner) Ask(ctx context.Context, t *Task, questions jsonraw.Object, wit
 	ctx, cancel := context.WithTimeoutCause(ctx, within, runtime.ErrUnanswered)
 	defer cancel()
 	changed := make(chan struct{}, 1)
-	stop, err := r.Book.Watch(ctx, t.Principal, t.ID, func(Task) {
+	wake := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
-	})
+	}
+	stop, err := r.Book.Watch(ctx, t.Principal, t.ID, func(Task) { wake() }, wake)
 	if err != nil {
 		return nil, err
 	}

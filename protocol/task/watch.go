@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // watchers are the observers of tasks, by task.
@@ -10,8 +11,10 @@ type watchers map[string]map[*watcher]struct{}
 
 // watcher is one observer of a task.
 type watcher struct {
-	told stage
-	tell func(Task)
+	told    stage
+	tell    func(Task)
+	gone    func()    // nil for none
+	expires time.Time // of the task
 }
 
 // stage is the reported part of a task. Adoption or a partial answer do not change it.
@@ -49,17 +52,39 @@ func (all watchers) tell(t *Task) {
 	}
 }
 
+// lose ends the watches of a task that has expired.
+func (all watchers) lose(id string) {
+	for w := range all[id] {
+		if w.gone != nil {
+			w.gone()
+		}
+	}
+	delete(all, id)
+}
+
+// expire ends the watches of all tasks that have expired.
+func (all watchers) expire(now time.Time) {
+	for id, of := range all {
+		for w := range of {
+			if w.expires.Before(now) {
+				all.lose(id)
+				break
+			}
+		}
+	}
+}
+
 // Watch calls tell at each status change of the task, and immediately if the task is past its initial status. It
-// ends with the task or with stop, which is idempotent. Changes by other processes are reported by Look. tell must
-// not block or use the Book.
-func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task)) (stop func(), err error) {
+// ends with the task or with stop, which is idempotent. If the task expires before its end, gone is called instead,
+// unless it is nil. Changes by other processes are reported by Look. tell and gone must not block or use the Book.
+func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task), gone func()) (stop func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, err := b.get(ctx, principal, id)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{told: stage{status: Working}, tell: tell}
+	w := &watcher{told: stage{status: Working}, tell: tell, gone: gone, expires: t.Expires()}
 	b.watchers.add(id, w)
 	b.watchers.tell(&t)
 	return func() {
@@ -69,11 +94,12 @@ func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task))
 	}, nil
 }
 
-// Look reports changes of watched tasks by other processes. Without writes since the last call, it only reads the
-// store version.
+// Look reports changes of watched tasks by other processes, and the expiry of watched tasks. Without writes since the
+// last call, it only reads the store version.
 func (b *Book) Look(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.watchers.expire(b.now())
 	if b.store == nil || len(b.watchers) == 0 {
 		return nil
 	}
@@ -87,7 +113,7 @@ func (b *Book) Look(ctx context.Context) error {
 		case err == nil:
 			b.watchers.tell(&t)
 		case errors.Is(err, ErrUnknown): // expired
-			delete(b.watchers, id)
+			b.watchers.lose(id)
 		default:
 			return err
 		}

@@ -38,11 +38,11 @@ func TestWatch_reportsEachStatusOnce(t *testing.T) {
 			b := NewBook(s, time.Now, 0)
 			x := begin(t, b, "ada", s != nil)
 			var first, late, gone heard
-			if _, err := b.Watch(t.Context(), "eve", x.ID, gone.tell); err != ErrUnknown {
+			if _, err := b.Watch(t.Context(), "eve", x.ID, gone.tell, nil); err != ErrUnknown {
 				t.Errorf("another principal: got %v, want %v", err, ErrUnknown)
 			}
 			for _, h := range []*heard{&first, &gone} {
-				stop, err := b.Watch(t.Context(), "ada", x.ID, h.tell)
+				stop, err := b.Watch(t.Context(), "ada", x.ID, h.tell, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func TestWatch_reportsEachStatusOnce(t *testing.T) {
 			change(t, b, x.ID, to(Input))
 			change(t, b, x.ID, func(x *Task) { x.Message = "no other status" })
 			change(t, b, x.ID, b.Take)
-			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell); err != nil {
+			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell, nil); err != nil {
 				t.Fatal(err)
 			}
 			change(t, b, x.ID, to(Completed))
@@ -63,7 +63,7 @@ func TestWatch_reportsEachStatusOnce(t *testing.T) {
 			if len(b.watchers) > 0 {
 				t.Errorf("got %d watched tasks, want none", len(b.watchers))
 			}
-			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell); err != nil || len(b.watchers) > 0 {
+			if _, err := b.Watch(t.Context(), "ada", x.ID, late.tell, nil); err != nil || len(b.watchers) > 0 {
 				t.Errorf("a finished task: got %v, %d watched, want none", err, len(b.watchers))
 			}
 			late.want(t, "completed1")
@@ -91,7 +91,7 @@ func TestLook_reportsChangesOfOtherProcesses(t *testing.T) {
 	look()
 	x, old := begin(t, runs, "ada", true), begin(t, runs, "ada", true)
 	for _, id := range []string{x.ID, old.ID} {
-		if _, err := listens.Watch(t.Context(), "ada", id, h.tell); err != nil {
+		if _, err := listens.Watch(t.Context(), "ada", id, h.tell, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,5 +112,50 @@ func TestLook_reportsChangesOfOtherProcesses(t *testing.T) {
 	h.want(t)
 	if len(listens.watchers) > 0 {
 		t.Errorf("got %d watched tasks, want none", len(listens.watchers))
+	}
+}
+
+// A watch ends with the expiry of its task, which is reported once: at the next Look, or without a store at the next
+// Open.
+func TestWatch_endsWithExpiry(t *testing.T) {
+	for name, dir := range map[string]string{"memory": "", "store": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			now := storetest.NewClock(time.Now())
+			var s *store.Store
+			if dir != "" {
+				s = storetest.Open(t, store.Options{Dir: dir, Now: now.Now})
+			}
+			b := NewBook(s, now.Now, 0)
+			x := begin(t, b, "ada", s != nil)
+			var h heard
+			lost, stopped := 0, 0
+			if _, err := b.Watch(t.Context(), "ada", x.ID, h.tell, func() { lost++ }); err != nil {
+				t.Fatal(err)
+			}
+			stop, err := b.Watch(t.Context(), "ada", x.ID, h.tell, func() { stopped++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop()
+			look := func() {
+				t.Helper()
+				if s == nil {
+					begin(t, b, "eve", false)
+				} else if err := b.Look(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			look()
+			if lost != 0 {
+				t.Errorf("before the expiry: got %d calls of gone, want none", lost)
+			}
+			now.Pass(8 * 24 * time.Hour)
+			look()
+			look()
+			if lost != 1 || stopped != 0 || len(b.watchers) > 0 {
+				t.Errorf("got %d and %d calls of gone and %d watched tasks, want 1, 0 and none", lost, stopped, len(b.watchers))
+			}
+			h.want(t)
+		})
 	}
 }
