@@ -330,6 +330,55 @@ func TestRecover_leavesWhatChangedSince(t *testing.T) {
 	}
 }
 
+// crashAndMove lands the set of a world in a process that is killed at a step, and moves the folder of its files away, behind a
+// link.
+func crashAndMove(t *testing.T, step, how string) (dir, moved string) {
+	t.Helper()
+	dir = world(t)
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "LANDING_TEST_DIE="+step, "LANDING_TEST_DIR="+dir, "LANDING_TEST_HOW="+how)
+	_ = c.Run()
+	moved = filepath.Join(dir, "moved")
+	if err := errors.Join(os.Rename(filepath.Join(dir, "files"), moved), os.Symlink(moved, filepath.Join(dir, "files"))); err != nil {
+		t.Fatal(err)
+	}
+	return dir, moved
+}
+
+// Temporaries in a folder that was replaced by a link stay, and are named in the log.
+func TestRecover_namesWhatItCannotRemove(t *testing.T) {
+	dir, moved := crashAndMove(t, "2", "") // when it is prepared
+	var said bytes.Buffer
+	if err := commit.Recover(filepath.Join(dir, "state"), nil, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(moved, commit.Prefix+"*"))
+	if len(left) == 0 || err != nil {
+		t.Fatalf("got temporaries %v, %v, want some behind the link", left, err)
+	}
+	id := strings.Split(filepath.Base(left[0]), "-")[1]
+	if want := "files=" + filepath.Join(dir, "files", commit.Prefix+id+"-*"); strings.Count(said.String(), want+"\n") != 1 {
+		t.Errorf("got log %s, want %s once", said.String(), want)
+	}
+}
+
+// Changes that are to be undone in a folder that was replaced by a link are undone when it is back.
+func TestRecover_undoesWhenTheFolderIsBack(t *testing.T) {
+	dir, moved := crashAndMove(t, "4", "keys") // when a change is applied, and no key is kept
+	again := func() error {
+		return commit.Recover(filepath.Join(dir, "state"), shelf(filepath.Join(dir, "kept")).Kept, slog.New(slog.DiscardHandler))
+	}
+	if err := again(); err == nil || !strings.Contains(err.Error(), "the folder "+filepath.Join(dir, "files")+" is not there") {
+		t.Errorf("got %v, want an error about the folder", err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "files")), os.Rename(moved, filepath.Join(dir, "files")), again()); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, dir); !slices.Equal(got, before) {
+		t.Errorf("got  %q\nwant %q", got, before)
+	}
+}
+
 // The record of a live process is skipped.
 func TestRecover_livingProcess(t *testing.T) {
 	dir := world(t)

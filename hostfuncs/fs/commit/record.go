@@ -184,7 +184,9 @@ func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog
 			s = committed
 		}
 	}
+	said := map[string]bool{}
 	say := func(path, aside string) {
+		said[aside] = true
 		log.Warn("a file was changed after an interrupted commit: it stays, and the uncommitted content is kept beside it", "file", path, "kept", aside)
 	}
 	switch s {
@@ -193,7 +195,7 @@ func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog
 		drop(reachable(ops))
 		log.Warn("a call's writes were undone: the process ended before they were complete", "files", len(ops))
 	case undoing:
-		if err := undo(reachable(ops), say); err != nil {
+		if err := errors.Join(undo(reachable(ops), say), allThere(ops, "undone")); err != nil {
 			return err
 		}
 		log.Warn("a call's writes were undone: the process ended while they landed", "files", len(ops))
@@ -203,16 +205,45 @@ func (r *record) resolve(ops []*op, s state, id string, landed Landed, log *slog
 		}
 		log.Warn("a call's writes were finished: the process ended while they landed", "files", len(ops))
 	}
+	if s != ended {
+		leftovers(ops, id, said, log)
+	}
 	return nil
+}
+
+// allThere returns an error for a folder that cannot be reached: the record stays, and the next start tries again.
+func allThere(ops []*op, resolved string) error {
+	for _, o := range ops {
+		if o.root == nil {
+			return fmt.Errorf("the folder %s is not there: the landing is %s when it is, or given up when its record is removed", o.Folder, resolved)
+		}
+	}
+	return nil
+}
+
+// leftovers logs the temporaries and backups that could not be removed, except those that were said to stay. A folder
+// that was replaced by a link is not followed.
+func leftovers(ops []*op, id string, said map[string]bool, log *slog.Logger) {
+	away := map[string]bool{}
+	for _, o := range ops {
+		if o.root == nil && o.Touch == nil && !away[o.Folder] {
+			away[o.Folder] = true
+			log.Warn("an interrupted commit may have left files in a folder that is gone or was replaced by a link: they are not removed",
+				"files", filepath.Join(o.Folder, Prefix+id+"-*"))
+		}
+		for _, name := range []string{o.Temp, o.Backup} {
+			if o.root != nil && o.has(name) && !said[name] {
+				log.Warn("a file of an interrupted commit cannot be removed", "file", filepath.Join(o.Folder, name))
+			}
+		}
+	}
 }
 
 // finish applies all operations. If one of their folders cannot be reached it returns an error, and the next start
 // tries again: a file moved from a reachable folder into an unreachable one would be lost.
 func finish(ops []*op, say func(path, aside string)) error {
-	for _, o := range ops {
-		if o.root == nil {
-			return fmt.Errorf("the folder %s is not there: the landing is finished when it is, or given up when its record is removed", o.Folder)
-		}
+	if err := allThere(ops, "finished"); err != nil {
+		return err
 	}
 	ops = reachable(ops)
 	for _, o := range ops {
