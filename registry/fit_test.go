@@ -17,6 +17,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
 const boundManifest = `{"tools":[{"name":"get","inputSchema":{"type":"object","properties":{"owner":{"type":"string"},"try":{"type":"string"}}}},
@@ -125,6 +127,39 @@ func TestReport_logsIntendedStatesAsInformation(t *testing.T) {
 	}
 	if w := status(r, "p").Warnings; len(w) != 1 || status(r, "elsewhere").State != StateFailed {
 		t.Errorf("got %+v, want one warning of p and elsewhere in state %v", r.Plugins(), StateFailed)
+	}
+}
+
+// A packed module over a static limit, or with more host memory beside its own than it may have, is an error at load,
+// also for a cached module.
+func TestLimits_ofTablesAndSegmentsAreCheckedAtLoad(t *testing.T) {
+	var table, references wasmtest.Module
+	table.Table(2_000_000, 2_000_000)
+	references.Table(0, 0)
+	references.ElementsRaw(append(wasmtest.Code([]byte{1, 0}, wasmtest.U32(900_000)), make([]byte, 900_000)...)...)
+	for name, test := range map[string]struct {
+		module *wasmtest.Module
+		want   string
+	}{
+		"table":      {&table, "over a static limit: the number of table entries is 2000000, at most 1000000 is allowed"},
+		"references": {&references, "the module starts with 64 KiB of memory and needs 50400000 bytes more for its tables, element segments and globals, and limits.memory is 16 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, t.TempDir())
+			o.State = t.TempDir()
+			o.Defaults.Memory = 16 << 20
+			test.module.Memory(1, 1)
+			test.module.Custom(wasmbin.ManifestSection, []byte(tools("say")))
+			test.module.Export("mcp_handle", test.module.Func([]byte{wasmtest.I32}, []byte{wasmtest.I32}, nil, wasmtest.I32Const(0)))
+			old(t, writeFile(t, o.Dir, "p.wasm", test.module.Bytes()))
+			for range 2 {
+				r := open(t, o)
+				if s := status(r, "p"); s.State != StateFailed || s.Error != test.want {
+					t.Errorf("got %+v, want state failed, error = %v", s, test.want)
+				}
+				closeNow(t, r)
+			}
+		})
 	}
 }
 

@@ -99,8 +99,15 @@ func (m *Module) CustomSection(name string) ([]byte, bool) {
 	return data, ok
 }
 
-// StartMemory returns the initial memory of an instance, in bytes.
-func StartMemory(b *wasmbin.Binary) uint64 {
+// CheckOutline rejects a module over a static limit that can be checked without its code. It returns the initial memory
+// of an instance and the host memory that it needs beside, in bytes, for Limits.CheckStart.
+func CheckOutline(b *wasmbin.Binary) (memory, beside uint64, err error) {
+	beside, err = wasmbin.Outline(b, wasmbin.Limits{Memory: maxMemory})
+	return startMemory(b), beside, err
+}
+
+// startMemory returns the initial memory of an instance, in bytes.
+func startMemory(b *wasmbin.Binary) uint64 {
 	if b.Memory == nil {
 		return 0
 	}

@@ -65,7 +65,7 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	}
 	p := &prepared{wasm: out, data: info.Data, facts: facts{
 		Mark: markOf(out), Imports: b.Imports, Exports: make(exports), Custom: dialectSections(b),
-		Minimum: StartMemory(b), Beside: checked.Beside, Info: *info,
+		Minimum: startMemory(b), Beside: checked.Beside, Info: *info,
 	}}
 	p.Info.Data = nil
 	for _, x := range b.Exports {

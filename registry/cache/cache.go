@@ -28,7 +28,7 @@ const (
 	// maxCacheFile limits the file of digests, in bytes: each takes under 256.
 	maxCacheFile = 4 << 20
 	// cacheVersion is the version of the cache format.
-	cacheVersion = 2
+	cacheVersion = 3
 )
 
 // Cache is the cache of one state folder. It is safe for concurrent use.
@@ -56,6 +56,7 @@ type cachedModule struct {
 	Digest   string          `json:"digest"`
 	Dialect  string          `json:"dialect"`
 	Memory   uint64          `json:"memory"`
+	Beside   uint64          `json:"beside"`
 	Manifest json.RawMessage `json:"manifest"`
 }
 
@@ -135,6 +136,7 @@ func thisBuild() string {
 type Module struct {
 	Dialect  string // its name
 	Memory   uint64 // bytes of memory at the start
+	Beside   uint64 // bytes of host memory beside it
 	Manifest json.RawMessage
 }
 
@@ -151,6 +153,8 @@ func (c *Cache) Module(digest string) (m Module, ok bool) {
 	m.Dialect, _ = jsonraw.String(jsonraw.Get(raw, "dialect"))
 	m.Manifest = jsonraw.Get(raw, "manifest")
 	m.Memory, err = strconv.ParseUint(string(jsonraw.Get(raw, "memory")), 10, 64)
+	beside, unread := strconv.ParseUint(string(jsonraw.Get(raw, "beside")), 10, 64)
+	m.Beside, err = beside, errors.Join(err, unread)
 	host, _ := jsonraw.String(jsonraw.Get(raw, "host"))
 	current := string(jsonraw.Get(raw, "version")) == strconv.Itoa(cacheVersion) && host == c.host
 	return m, err == nil && current && named == digest && m.Dialect != "" && m.Manifest != nil
@@ -161,7 +165,7 @@ func (c *Cache) PutModule(digest string, m Module) {
 	if c.dir == "" {
 		return
 	}
-	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Host: c.host, Digest: digest, Dialect: m.Dialect, Memory: m.Memory, Manifest: m.Manifest})
+	raw, err := json.Marshal(cachedModule{Version: cacheVersion, Host: c.host, Digest: digest, Dialect: m.Dialect, Memory: m.Memory, Beside: m.Beside, Manifest: m.Manifest})
 	if err == nil {
 		err = writeAtomic(c.moduleFile(digest), raw)
 	}

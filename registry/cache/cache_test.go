@@ -20,7 +20,7 @@ func TestCache_remembersAcrossRuns(t *testing.T) {
 	st := fileid.Stamp{Device: 1, Inode: 2, Size: 3, Mtime: 4, Ctime: 5}
 	digest := fileid.Digest([]byte("x"))
 	c.PutDigest(st, digest)
-	c.PutModule(digest, Module{"native", 65536, []byte(`{"tools":[]}`)})
+	c.PutModule(digest, Module{"native", 65536, 144, []byte(`{"tools":[]}`)})
 	c.Flush()
 	again := Open(dir, discard())
 	if got, ok := again.Digest(st); !ok || got != digest {
@@ -30,8 +30,8 @@ func TestCache_remembersAcrossRuns(t *testing.T) {
 	if got, ok := again.Digest(st); ok {
 		t.Errorf("another stamp: got %q, want none", got)
 	}
-	if m, ok := again.Module(digest); !ok || m.Dialect != "native" || m.Memory != 65536 || string(m.Manifest) != `{"tools":[]}` {
-		t.Errorf("got %+v %v, want a hit, m.Dialect = \"native\", m.Memory = 65536, string(m.Manifest) = \"{\"tools\":[]}\"", m, ok)
+	if m, ok := again.Module(digest); !ok || m.Dialect != "native" || m.Memory != 65536 || m.Beside != 144 || string(m.Manifest) != `{"tools":[]}` {
+		t.Errorf("got %+v %v, want a hit, m.Dialect = \"native\", m.Memory = 65536, m.Beside = 144, string(m.Manifest) = \"{\"tools\":[]}\"", m, ok)
 	}
 	for _, path := range []string{again.digestsFile(), again.moduleFile(digest)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {

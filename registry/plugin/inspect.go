@@ -126,6 +126,9 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := runtime.CheckOutline(b); err != nil {
+		return nil, err
+	}
 	dialect, err := Detect(b, dialects)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,17 @@ func TestInspect_packedModule(t *testing.T) {
 	}
 }
 
+// A packed module that could not be loaded is not described either.
+func TestInspect_packedModuleOverALimit(t *testing.T) {
+	m := wasmtest.Answering("")
+	m.Table(2_000_000, wasmtest.None)
+	m.Custom(wasmbin.ManifestSection, []byte(tools))
+	const want = "over a static limit: the number of table entries is 2000000, at most 1000000 is allowed"
+	if _, err := Inspect(t.Context(), writeGuest(t, "p.wasm", m.Bytes()), dialects, nil); err == nil || !strings.HasSuffix(err.Error(), "p.wasm: "+want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // A packed program could show one command line for approval, and run another.
 func TestInspect_programHasTheManifestOfItsToolFile(t *testing.T) {
 	var m wasmtest.Module

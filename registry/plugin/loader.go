@@ -78,7 +78,7 @@ func (l *Loader) known(path, digest string) (*Module, bool) {
 			return nil, false
 		}
 		m := newModule(path, digest)
-		m.Dialect, m.Manifest, m.Memory = d.Dialect, described, known.Memory
+		m.Dialect, m.Manifest, m.Memory, m.Beside = d.Dialect, described, known.Memory, known.Beside
 		return m, true
 	}
 	return nil, false
@@ -90,12 +90,16 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	if err != nil {
 		return nil, err
 	}
+	memory, beside, err := runtime.CheckOutline(b)
+	if err != nil {
+		return nil, err
+	}
 	d, err := Detect(b, l.Dialects)
 	if err != nil {
 		return nil, named(err, path)
 	}
 	m := newModule(path, digest)
-	m.Dialect, m.Memory = d, runtime.StartMemory(b)
+	m.Dialect, m.Memory, m.Beside = d, memory, beside
 	raw, err := packed(b, d)
 	if err != nil {
 		m.Release()
@@ -111,7 +115,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 		m.Release()
 		return nil, err
 	}
-	l.Cache.PutModule(digest, cache.Module{Dialect: d.Name(), Memory: m.Memory, Manifest: raw})
+	l.Cache.PutModule(digest, cache.Module{Dialect: d.Name(), Memory: m.Memory, Beside: m.Beside, Manifest: raw})
 	return m, nil
 }
 

@@ -21,6 +21,7 @@ type Module struct {
 	Dialect  runtime.Dialect
 	Manifest *manifest.Manifest
 	Memory   uint64 // initial size of linear memory, in bytes
+	Beside   uint64 // host memory of an instance for its tables, element segments and globals, in bytes
 
 	hashed sync.Once
 	hashes map[string]string

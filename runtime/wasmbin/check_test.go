@@ -44,6 +44,40 @@ func brTable(n int) []byte {
 	return w.Code([]byte{0x0e}, w.U32(uint32(n)), make([]byte, n+1))
 }
 
+// TestOutline_agreesWithCheck tests that Outline finds the same excess and the same memory as Check, without the code.
+func TestOutline_agreesWithCheck(t *testing.T) {
+	for name, test := range map[string]struct {
+		build func(m *w.Module)
+		want  string
+	}{
+		"nothing":        {func(*w.Module) {}, ""},
+		"table":          {func(m *w.Module) { m.Table(10, 20); m.Elements(0, 0) }, ""},
+		"tables":         {func(m *w.Module) { m.Table(1, 1); m.Table(1, 1); m.Table(1, 1) }, "the number of tables is 3"},
+		"table entries":  {func(m *w.Module) { m.Table(51, 60) }, "the number of table entries is 51"},
+		"elements":       {func(m *w.Module) { m.Table(0, 0); m.ElementsRaw(append([]byte{1, 0, 51}, make([]byte, 51)...)...) }, "the number of entries in element segments is 51"},
+		"segments":       {func(m *w.Module) { m.Table(9, 9); m.Elements(0, 0); m.Elements(1, 0); m.Elements(2, 0) }, "the number of element segments is 3"},
+		"data segments":  {func(m *w.Module) { m.Memory(1, 1); m.Data(0, nil); m.Data(1, nil); m.Data(2, nil) }, "the number of data segments is 3"},
+		"initial memory": {func(m *w.Module) { m.Memory(3, 3) }, "the memory at start in bytes is 196608"},
+	} {
+		var m w.Module
+		m.Func(nil, nil, nil, w.I32Const(1), w.Drop)
+		test.build(&m)
+		b, err := wasmbin.Read(m.Bytes())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		l := wasmbin.Limits{Tables: 2, TableEntries: 50, Segments: 2, Memory: 2 << 16}
+		checked, refused := wasmbin.Check(b, l)
+		beside, err := wasmbin.Outline(b, l)
+		if fmt.Sprint(err) != fmt.Sprint(refused) || (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %v with %q", name, err, refused, test.want)
+		}
+		if err == nil && beside != checked.Beside {
+			t.Errorf("%s: got %d bytes, want %d", name, beside, checked.Beside)
+		}
+	}
+}
+
 // TestCheck_enforcesEachLimitExactly tests each limit, and one over it.
 func TestCheck_enforcesEachLimitExactly(t *testing.T) {
 	none := []byte{0}
