@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 // guest that polls for time to pass terminates.
 type frozen struct {
 	base   time.Duration // of the monotonic clock
+	most   time.Duration // the largest advance; 0 is maxPassed
 	passed time.Duration
 }
 
@@ -38,4 +40,4 @@ func (f *frozen) sleep(d time.Duration) time.Duration {
 	return 0
 }
 
-func (f *frozen) move(d time.Duration) { f.passed += min(d, maxPassed-f.passed) }
+func (f *frozen) move(d time.Duration) { f.passed += min(d, cmp.Or(f.most, maxPassed)-f.passed) }

@@ -58,15 +58,23 @@ func (noRandom) Read([]byte) (int, error) {
 	return 0, nil
 }
 
+// The monotonic clocks of a start, of the warm-up after it and of each call. The first two end where the next begins: a
+// guest that slept longer would otherwise see its clock run backwards in its calls.
+const (
+	startBase = time.Second
+	warmBase  = time.Minute
+	callBase  = time.Hour
+)
+
 // settle makes clocks and random numbers the same for each call, as configured by the operator.
 func (p *Plugin) settle(o *wasi.Options) {
 	if p.Frozen {
-		clock := &frozen{base: time.Hour} // as in every call
-		if p.starting {
-			clock.base = time.Second
-		}
-		if p.warming {
-			clock.base = time.Minute
+		clock := &frozen{base: callBase}
+		switch {
+		case p.warming:
+			clock.base, clock.most = warmBase, callBase-warmBase
+		case p.starting:
+			clock.base, clock.most = startBase, warmBase-startBase
 		}
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}

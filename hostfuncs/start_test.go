@@ -36,6 +36,34 @@ func TestFrozen_advancesBySleepsAndReadings(t *testing.T) {
 	}
 }
 
+// TestPolicy_clockOfACallIsNotBehindTheWarmUp checks that the monotonic clock never runs backwards from a start through
+// a warm-up to a call, however long the guest sleeps and however often it looks.
+func TestPolicy_clockOfACallIsNotBehindTheWarmUp(t *testing.T) {
+	h := NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Frozen: true})
+	start, warm, call := p.StartGate(), p.WarmGate(), p.NewGate(Call{})
+	defer start.Close()
+	defer warm.Close()
+	defer call.Close()
+	var last int64
+	for i, g := range []*Gate{start, warm, call} {
+		var o wasi.Options
+		g.policy.plugin.settle(&o)
+		first := o.Monotonic()
+		if first < last {
+			t.Errorf("phase %d: got %v at its begin, want at least %v", i, time.Duration(first), time.Duration(last))
+		}
+		o.Sleep(1000 * time.Hour)
+		if last = o.Monotonic(); last < first {
+			t.Errorf("phase %d: got %v after a sleep, want at least %v", i, time.Duration(last), time.Duration(first))
+		}
+	}
+	if last < int64(1000*time.Hour) {
+		t.Errorf("a call: got %v after a sleep of 1000 h, want more", time.Duration(last))
+	}
+}
+
 // TestPolicy_startHasConfigurationAndNoGrants checks that a plugin starts with its configuration and without grants.
 func TestPolicy_startHasConfigurationAndNoGrants(t *testing.T) {
 	g, err := grant.ParseLine("net: GET https://a.example/**")
