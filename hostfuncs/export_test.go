@@ -16,5 +16,8 @@ func (g *Gate) Files() wasi.Tree {
 // Env returns the environment of guests of p.
 func (p *Policy) Env() []string { return p.env }
 
+// ProgramEnv returns the environment of the program of g, without that of its plugin.
+func (g *Gate) ProgramEnv() []string { return g.program.env }
+
 // Output is the guest's standard error.
 func (g *Gate) Output() io.Writer { return &g.stderr }

@@ -195,7 +195,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 		Answered: func(status int, h http.Header) *secret.Redactor {
 			g.record.count("net", r.Target(), 0, int64(len(data)), 0)
 			g.session.noteRetry(status, h)
-			redactHeader(&g.rules, h)
+			redactHeader(g, h)
 			return g.policy.vault.Redactor()
 		},
 		Read: func(n int) error {

@@ -3,30 +3,60 @@ package hostfuncs
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // process is the command line and the streams of the program that a call runs.
 type process struct {
 	args, env      []string
+	secrets        map[string]string // the variables with placeholders, and the names of the secrets
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	polls          bool // the standard streams are non-blocking
 }
 
-// Launch sets the command line and the streams of a program, before the guest runs. An empty name in args is that of
-// the plugin. The operator's variables win over env; a nil stdin is at its end. Standard error also goes to the log.
-func (g *Gate) Launch(args, env []string, stdin io.Reader, stdout, stderr io.Writer) {
-	g.program = &process{args: slices.Clone(args), env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+// Launch sets the command line and the streams of a program, before the guest runs. The operator's variables win over
+// those of the command line; a nil stdin is at its end. Standard error also goes to the log.
+func (g *Gate) Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.Writer) {
+	g.program = &process{args: slices.Clone(l.Args), env: slices.Concat(l.Env, g.placeholders(l.Secrets)), secrets: l.Secrets,
+		stdin: stdin, stdout: stdout, stderr: stderr}
 }
 
-// LaunchServer sets the standard streams of a program that serves MCP on them, before the guest runs. Standard error
-// goes to the log. The streams of a guest that polls are non-blocking.
-func (g *Gate) LaunchServer(stdin io.ReadCloser, stdout io.Writer, polls bool) {
-	g.program = &process{args: []string{""}, env: []string{"NO_COLOR=1", "TERM=dumb"}, stdin: stdin, stdout: stdout, stderr: io.Discard, polls: polls}
+// LaunchServer is Launch for a program that serves MCP on its standard streams. Standard error goes to the log. The
+// streams of a guest that polls are non-blocking.
+func (g *Gate) LaunchServer(l runtime.CommandLine, stdin io.ReadCloser, stdout io.Writer, polls bool) {
+	g.Launch(l, stdin, stdout, io.Discard)
+	g.program.polls = polls
+}
+
+// undescribed is the text of each secret while a plugin describes itself. It is the same on each host, so that a list
+// with it in it stays the one that was approved.
+const undescribed = "sallyport-no-secret"
+
+// placeholders returns the variables of a program that stand for secrets. A secret without a line has none. A program
+// that describes itself has no lines yet, and gets them all: many a server does not start without its key.
+func (g *Gate) placeholders(secrets map[string]string) (env []string) {
+	lines := g.policy.plugin.Grants.Secrets()
+	for _, variable := range slices.Sorted(maps.Keys(secrets)) {
+		switch name := secrets[variable]; {
+		case g.call.Method == "plugin/describe":
+			env = append(env, variable+"="+undescribed)
+		case slices.ContainsFunc(lines, func(s grant.Secret) bool { return s.Name == name }):
+			env = append(env, variable+"="+g.policy.vault.Placeholder(name))
+		}
+	}
+	return env
+}
+
+// holds reports whether the program was given a variable for a secret. A nil process was given none.
+func (p *process) holds(secret string) bool {
+	return p != nil && slices.Contains(slices.Collect(maps.Values(p.secrets)), secret)
 }
 
 // run sets the options of a guest that is a program. A nil process changes nothing.

@@ -157,14 +157,14 @@ func cleaned(text []byte) []byte {
 }
 
 // redactHeader removes secret values from the header of an answer.
-func redactHeader(r *rules, h http.Header) {
-	if r.policy.vault.Redactor() == nil {
+func redactHeader(g *Gate, h http.Header) {
+	if g.policy.vault.Redactor() == nil {
 		return
 	}
 	for name, values := range h {
-		clean := r.policy.redact
+		clean := g.policy.redact
 		if name == "Location" { // which is read for the next request
-			clean = r.policy.vault.Restorer(func(name string) bool { return hasPlaceholder(r.grants, name) }).String
+			clean = g.policy.vault.Restorer(func(name string) bool { return hasPlaceholder(g.rules.grants, name) || g.program.holds(name) }).String
 		}
 		for i, v := range values {
 			values[i] = clean(v)

@@ -85,6 +85,10 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 		fmt.Fprintln(w, ui.Lines(m.Description))
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", fileForm(d), d.Digest)
+	if m.Server != nil {
+		fmt.Fprintln(w, "a whole MCP server, run as")
+		ui.Indent(w, commandLine(d.Name, m.Server))
+	}
 	if d.Warm {
 		fmt.Fprintln(w, "warms up once, before its first call")
 	}
@@ -104,6 +108,24 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 	}
 	problems(w, m)
 	return nil
+}
+
+// commandLine returns the command line of a server, with its variables first.
+func commandLine(name string, server json.RawMessage) string {
+	var words []string
+	env, _ := jsonraw.ParseObject(jsonraw.Get(server, "env"))
+	for _, m := range env {
+		text, _ := jsonraw.String(m.Value)
+		words = append(words, m.Key+"="+settings.Quoted(text))
+	}
+	program, _ := jsonraw.String(jsonraw.Get(server, "program"))
+	words = append(words, settings.Quoted(cmp.Or(program, name)))
+	args, _ := jsonraw.Elements(jsonraw.Get(server, "args"))
+	for _, raw := range args {
+		text, _ := jsonraw.String(raw)
+		words = append(words, settings.Quoted(text))
+	}
+	return strings.Join(words, " ")
 }
 
 // fileForm describes the file: dialect, size, and whether it is packed.

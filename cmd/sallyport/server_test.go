@@ -267,3 +267,104 @@ func compareReads(t *testing.T, plugin, alone *mcp.ClientSession) {
 		}
 	}
 }
+
+// described puts a tool file beside the server of a folder.
+func described(t *testing.T, dir, text string) {
+	t.Helper()
+	put(t, filepath.Join(dir, "server.tool.yaml"), []byte(text))
+}
+
+// The value of a secret is never in the environment, and its placeholder only under a grant.
+func TestServer_hasTheCommandLineOfItsToolFile(t *testing.T) {
+	dir := badServer(t, "")
+	described(t, dir, `server: {args: [stdio, "--x={{a b}}"], env: {TOKEN: "{secret.KEY}", HOST: example.com}}`)
+	t.Setenv("KEY", "the value of the key")
+	for _, config := range []string{"{config: {HOST: mine}}", "{secret: KEY, to: 'https://api.example.com/**'}"} {
+		got := text(call(t, connect(t, "plugins: {server: {grants: ["+config+"]}}", dir), "server-process", nil))
+		granted := strings.Contains(config, "secret")
+		if !strings.HasPrefix(got, "server stdio --x={a b}\n") || strings.Contains(got, "the value") || strings.Contains(got, "TOKEN=sallyport-") != granted ||
+			strings.Contains(got, "HOST=example.com\n") != granted || !strings.Contains(got, "NO_COLOR=1") {
+			t.Errorf("%s: got %q, want its command line, the placeholder under its grant, and the operator's HOST over its own", config, got)
+		}
+	}
+	out, err := program(t, "", "inspect", filepath.Join(dir, "server.wasm")).CombinedOutput()
+	if want := "a whole MCP server, run as\n    TOKEN='{secret.KEY}' HOST=example.com server stdio '--x={{a b}}'\n"; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("inspect: got %v %s, want %s", err, out, want)
+	}
+}
+
+func TestServer_changedCommandLineIsAnotherInterface(t *testing.T) {
+	dir, state := badServer(t, ""), t.TempDir()
+	described(t, dir, "server: {args: [first]}")
+	process := func() string {
+		s := session(t, &mcp.CommandTransport{Command: program(t, "plugins: {server: {updates: same-interface}}", "serve", dir, "--state", state)}, nil)
+		got, _, _ := strings.Cut(text(call(t, s, "server-process", nil)), "\n")
+		return got
+	}
+	if got := process(); got != "server first" {
+		t.Fatalf("got %q, want server first", got)
+	}
+	described(t, dir, "server: {args: [second]}")
+	if got := process(); got != "server first" {
+		t.Errorf("a changed command line under same-interface: got %q, want server first", got)
+	}
+}
+
+// A packed server could show one command line for approval, and run another.
+func TestServer_packedHasTheCommandLineOfItsToolFile(t *testing.T) {
+	dir := badServer(t, "")
+	file := filepath.Join(dir, "server.wasm")
+	inspect := func(want ...string) {
+		t.Helper()
+		out, err := program(t, "", "inspect", file).CombinedOutput()
+		for _, w := range want {
+			if err != nil || !strings.Contains(string(out), w) {
+				t.Errorf("got %v %s, want %s", err, out, w)
+			}
+		}
+	}
+	described(t, dir, "server: {args: [first]}")
+	if out, err := program(t, "", "pack", file).CombinedOutput(); err != nil {
+		t.Fatalf("pack: got %v %s, want success", err, out)
+	}
+	inspect(", packed", "server first")
+	described(t, dir, "server: {args: [second]}")
+	inspect("not packed", "server second")
+	if err := os.Remove(filepath.Join(dir, "server.tool.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	inspect(", packed", "server first")
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.CommandSection, []byte(`{"server":{"args":["third"]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, file, wasm)
+	inspect(", packed", "server third")
+}
+
+func TestServer_updatesAndListChangesReachItsClients(t *testing.T) {
+	dir := badServer(t, "")
+	for _, version := range eras() {
+		updated := make(chan string, 8)
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+		})
+		s, err := client.Connect(t.Context(), commandTransport(program(t, "", "serve", dir)), &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "test://clock"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(call(t, s, "server-tick", nil)); got != "ticked" {
+			t.Errorf("%s: got %q, want ticked", version, got)
+		}
+		if got := <-updated; got != "test://clock" {
+			t.Errorf("%s: got an update of %q, want test://clock", version, got)
+		}
+		_ = s.Close()
+	}
+}

@@ -215,9 +215,9 @@ func (g *helpGate) Ask(context.Context, string, json.RawMessage, runtime.Streams
 }
 
 // Launch implements command.Launcher. Help comes on either stream.
-func (g *helpGate) Launch(args, env []string, stdin io.Reader, _, _ io.Writer) {
-	args[0] = g.program
-	g.options = wasi.Options{Args: args, Env: append(env, "COLUMNS=120"), Stdin: stdin, Stdout: g, Stderr: g}
+func (g *helpGate) Launch(l runtime.CommandLine, stdin io.Reader, _, _ io.Writer) {
+	l.Args[0] = g.program
+	g.options = wasi.Options{Args: l.Args, Env: append(l.Env, "COLUMNS=120"), Stdin: stdin, Stdout: g, Stderr: g}
 }
 
 // Write keeps the beginning of what the program writes.

@@ -44,6 +44,9 @@ type Manifest struct {
 	Prompts   []json.RawMessage `json:"prompts,omitempty"`
 	Wants     []json.RawMessage `json:"wants,omitempty"`
 
+	// Server is the command line of a whole MCP server: {args, env, program} of its tool file; nil if it has none.
+	Server json.RawMessage `json:"server,omitempty"`
+
 	// Problems lists everything left out or changed, one sentence each.
 	Problems []string `json:"problems,omitempty"`
 
@@ -81,13 +84,19 @@ func Of(k Kind, entries ...Entry) *Manifest {
 // Entries returns the entries of one kind, in the plugin's order. The caller must not modify them.
 func (m *Manifest) Entries(k Kind) []Entry { return m.entries[k] }
 
-// Definitions returns the definitions as the plugin wrote them, by Key.
+// serverKey is the key of Manifest.Server in Definitions. No kind of entry has it.
+const serverKey = "server command line"
+
+// Definitions returns the definitions as the plugin wrote them, by Key, and the command line of a server.
 func (m *Manifest) Definitions() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for k, list := range m.entries {
 		for _, e := range list {
 			all[Key(k, e.ID)] = e.Written
 		}
+	}
+	if m.Server != nil {
+		all[serverKey] = m.Server
 	}
 	return all
 }
@@ -116,7 +125,7 @@ func Parse(raw []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	m := &Manifest{entries: map[Kind][]Entry{}}
+	m := &Manifest{entries: map[Kind][]Entry{}, Server: o.Get("server")}
 	m.labels(o)
 	if err := m.lists(o); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)

@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	serverabi "github.com/sallyport-mcp/sallyport/runtime/abi/server"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -32,7 +34,30 @@ func packed(b *wasmbin.Binary, d runtime.Dialect) (json.RawMessage, error) {
 		return d.Manifest(b)
 	}
 	raw, _ := b.CustomSection(wasmbin.ManifestSection)
+	if len(raw) == 0 {
+		return nil, nil
+	}
 	return raw, nil
+}
+
+// launched returns the manifest of a module with the command line in its tool file, if it is a server. Another one in
+// the manifest is removed.
+func launched(b *wasmbin.Binary, raw json.RawMessage) json.RawMessage {
+	var server json.RawMessage
+	if file, ok := b.CustomSection(command.Section); ok {
+		if p, err := command.Parse(file); err == nil {
+			server = jsonraw.Get(p.Manifest(), "server")
+		}
+	}
+	o, err := jsonraw.ParseObject(raw)
+	if err != nil || server == nil && o.Get("server") == nil {
+		return raw
+	}
+	o.Delete("server")
+	if server != nil {
+		o.Set("server", server)
+	}
+	return o.Append(nil)
 }
 
 // Errors for modules that are not plugins of this version, with a remedy.

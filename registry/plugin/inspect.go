@@ -151,6 +151,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 			return nil, fmt.Errorf("plugin/describe: %w", err)
 		}
 	}
+	d.Raw = launched(b, d.Raw)
 	d.Manifest, err = manifest.Parse(d.Raw)
 	return d, err
 }

@@ -110,7 +110,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 			return nil, named(fmt.Errorf("plugin/describe: %w", err), path)
 		}
 	}
-	raw = bytes.Clone(raw) // do not retain the whole file
+	raw = bytes.Clone(launched(b, raw)) // do not retain the whole file
 	if m.Manifest, err = manifest.Parse(raw); err != nil {
 		m.Release()
 		return nil, err

@@ -1,4 +1,5 @@
-// Package toolfile reads tool files: NAME.tool.yaml beside NAME.wasm makes tools of a WASI program.
+// Package toolfile reads tool files: NAME.tool.yaml beside NAME.wasm makes tools of a WASI program, or has the command
+// line of a whole MCP server.
 //
 //	tools:
 //	  - name: filter
@@ -18,6 +19,7 @@
 package toolfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,10 +137,18 @@ func Join(wasm, text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	manifest := p.Manifest()
+	if _, server := p.Server(); server {
+		packed, _ := b.CustomSection(wasmbin.ManifestSection)
+		if before, _ := b.CustomSection(wasmbin.CommandSection); bytes.Equal(before, raw) || packed == nil {
+			return wasmbin.SetCustomSection(wasm, wasmbin.CommandSection, raw)
+		}
+		manifest = nil // the packed lists are those of a different command line
+	}
 	if wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.CommandSection, raw); err != nil {
 		return nil, err
 	}
-	return wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, p.Manifest())
+	return wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, manifest)
 }
 
 // Parse checks the text of a tool file and returns it as JSON, and the program it describes.

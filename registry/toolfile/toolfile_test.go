@@ -41,7 +41,8 @@ func TestParse_recipes(t *testing.T) {
 			t.Errorf("%s: got %v, want no error", name, err)
 			continue
 		}
-		if m, err := manifest.Parse(p.Manifest()); err != nil || len(m.Problems) > 0 || len(m.Tools) == 0 {
+		_, server := p.Server()
+		if m, err := manifest.Parse(p.Manifest()); err != nil || len(m.Problems) > 0 || server == (len(m.Tools) > 0) {
 			t.Errorf("%s: got %v, manifest %+v; want tools without problems", name, err, m)
 		}
 	}
@@ -50,6 +51,7 @@ func TestParse_recipes(t *testing.T) {
 func TestParse_errorsHaveALine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "the file is empty: write tools: and below it - name: NAME",
+		"server:\n  arg: []\n":               `line 2: unknown key "arg"; did you mean "args"?`,
 		"tools:\n  - name: a\n    arg: []\n": `line 3: unknown key "arg"; did you mean "args"?`,
 		"tools:\n  - name: a\n    args:\n      - x\n      - \"{y}\"\n":                       "line 5: the placeholder {y} names no property of inputSchema",
 		"tools:\n  - name: a\n    exit:\n      0: ok\n      300: ok\n":                       `line 5: "300" is no exit code`,

@@ -18,11 +18,12 @@ import (
 // launched records the command line of a call.
 type launched struct {
 	args, env []string
+	secrets   map[string]string
 	stdin     string
 }
 
-func (l *launched) Launch(args, env []string, stdin io.Reader, _, _ io.Writer) {
-	l.args, l.env, l.stdin = args, env, "closed"
+func (l *launched) Launch(c runtime.CommandLine, stdin io.Reader, _, _ io.Writer) {
+	l.args, l.env, l.secrets, l.stdin = c.Args, c.Env, c.Secrets, "closed"
 	if stdin != nil {
 		text, _ := io.ReadAll(stdin)
 		l.stdin = string(text)

@@ -21,10 +21,10 @@ import (
 // start is the main function of a program.
 const start = "_start"
 
-// Recognises reports whether a module uses this ABI: a program with a tool file in it.
+// Recognises reports whether a module uses this ABI: a program with a tool file in it that has tools.
 func Recognises(b *wasmbin.Binary) bool {
-	_, ok := b.CustomSection(Section)
-	return ok && IsProgram(b)
+	raw, ok := b.CustomSection(Section)
+	return ok && IsProgram(b) && ServerOf(raw) == nil
 }
 
 // IsProgram reports whether a module is a WASI program, with or without a tool file.
@@ -32,10 +32,9 @@ func IsProgram(b *wasmbin.Binary) bool { return b.HasExport(start) }
 
 // Launcher is implemented by a runtime.Gate that can run a program.
 type Launcher interface {
-	// Launch sets the program's arguments, with its name first, its environment as NAME=VALUE, and its standard
-	// streams, before the guest runs. An empty name is that of the plugin. The operator's variables win over env; a
-	// nil stdin is at its end. Standard error also goes to the log.
-	Launch(args, env []string, stdin io.Reader, stdout, stderr io.Writer)
+	// Launch sets the command line and the standard streams of the program, before the guest runs. The operator's
+	// variables win over those of the command line; a nil stdin is at its end. Standard error also goes to the log.
+	Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.Writer)
 	// ReadFile reads a file as the program would, of at most limit bytes.
 	ReadFile(path string, limit int) ([]byte, error)
 }
@@ -144,7 +143,7 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 	if err := l.entries(t.args); err != nil {
 		return err
 	}
-	env, err := t.environment(l)
+	command, err := l.with(t.env)
 	if err != nil {
 		return err
 	}
@@ -156,19 +155,24 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 		}
 		stdin = reader(content)
 	}
-	gate.Launch(l.args, env, stdin, stdout, stderr)
+	gate.Launch(command, stdin, stdout, stderr)
 	return nil
 }
 
-// environment returns the variables of a call. No stream is a terminal, so nothing is coloured or paged.
-func (t *tool) environment(l *line) ([]string, error) {
+// with returns the command line with the variables of a call. No stream is a terminal, so nothing is coloured or paged.
+func (l *line) with(variables []variable) (command runtime.CommandLine, err error) {
 	var env []string
-	for _, v := range t.env {
+	secrets := map[string]string{}
+	for _, v := range variables {
+		if v.secret != "" {
+			secrets[v.name] = v.secret
+			continue
+		}
 		text := v.text
 		if v.value != nil {
 			texts, err := l.given.textsOf(v.value)
 			if err != nil {
-				return nil, err
+				return command, err
 			}
 			if len(texts) == 0 {
 				continue
@@ -176,7 +180,7 @@ func (t *tool) environment(l *line) ([]string, error) {
 			text = texts[0]
 		}
 		if l.size += len(v.name) + len(text) + 2; l.size > maxLine {
-			return nil, endOf(runtime.KindLimit, "the command line is over %d bytes: pass large values by the standard input of the tool", maxLine)
+			return command, endOf(runtime.KindLimit, "the command line is over %d bytes: pass large values by the standard input of the tool", maxLine)
 		}
 		env = append(env, v.name+"="+text)
 	}
@@ -186,7 +190,7 @@ func (t *tool) environment(l *line) ([]string, error) {
 			env = append(env, usual)
 		}
 	}
-	return env, nil
+	return runtime.CommandLine{Args: l.args, Env: env, Secrets: secrets}, nil
 }
 
 // run runs the program and returns its exit code; zero if its main function returned.

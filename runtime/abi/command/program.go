@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -22,9 +23,10 @@ const (
 
 // Program is a checked tool file. It is immutable.
 type Program struct {
-	name  string // argv[0]; "" is the name of the plugin's file
-	tools map[string]*tool
-	lists json.RawMessage // its manifest
+	name   string // argv[0]; "" is the name of the plugin's file
+	tools  map[string]*tool
+	server *runtime.CommandLine // of a whole MCP server, which has no tools here
+	lists  json.RawMessage      // its manifest
 }
 
 // Parse checks a tool file in JSON. The error is a *Problem if it is about one value.
@@ -43,19 +45,28 @@ func Parse(raw []byte) (*Program, error) {
 		return nil, errors.New("a tool file has keys and values: write tools: and below it - name: NAME")
 	}
 	var root place
-	if err := root.keys(o, "tools", "program", "name", "version", "description", "wants"); err != nil {
+	if err := root.keys(o, "tools", serverKey, "program", "name", "version", "description", "wants"); err != nil {
 		return nil, err
 	}
 	p := &Program{tools: map[string]*tool{}}
 	if p.name, err = root.key("program").text(o.Get("program"), maxName); err != nil {
 		return nil, err
 	}
-	definitions, err := p.readTools(root.key("tools"), o.Get("tools"))
+	if o.Get(serverKey) != nil {
+		err = p.readServer(root.key(serverKey), o)
+		if server, _ := jsonraw.ParseObject(o.Get(serverKey)); err == nil && p.name != "" { // many a program does something else under another name
+			server.Set("program", jsonraw.AppendString(nil, p.name))
+			o.Set(serverKey, server.Append(nil))
+		}
+	} else {
+		var definitions []json.RawMessage
+		definitions, err = p.readTools(root.key("tools"), o.Get("tools"))
+		o.Set("tools", jsonraw.Array(definitions))
+	}
 	if err != nil {
 		return nil, err
 	}
 	o.Delete("program")
-	o.Set("tools", jsonraw.Array(definitions))
 	o.Set("state", json.RawMessage(`"call"`))
 	p.lists = o.Append(nil)
 	return p, nil
@@ -66,7 +77,7 @@ func (p *Program) readTools(at place, raw json.RawMessage) (definitions []json.R
 	list, err := jsonraw.Elements(raw)
 	switch {
 	case jsonraw.IsNull(raw) || err == nil && len(list) == 0:
-		return nil, at.fail("the file has no tools: write tools: and below it - name: NAME")
+		return nil, at.fail("the file has no tools: write tools: and below it - name: NAME, or server: {args: [ARGUMENT]} for an MCP server")
 	case err != nil:
 		return nil, at.fail("tools is a list: write - name: NAME for each")
 	case len(list) > maxTools:
@@ -86,7 +97,8 @@ func (p *Program) readTools(at place, raw json.RawMessage) (definitions []json.R
 	return definitions, nil
 }
 
-// Manifest returns the manifest of the program: the tools as MCP defines them, without their command lines.
+// Manifest returns the manifest of the program: the tools as MCP defines them, without their command lines. That of a
+// server has its command line, and not its lists, which it has to be asked for.
 func (p *Program) Manifest() json.RawMessage { return p.lists }
 
 // text returns an optional text.

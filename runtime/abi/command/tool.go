@@ -15,6 +15,8 @@ const (
 	maxText = 16 << 10
 	// maxEnv limits the variables of one tool, maxExits its exit codes.
 	maxEnv, maxExits = 64, 256
+	// maxSecret limits the name of a secret, in bytes, as a grant does.
+	maxSecret = 128
 )
 
 // tool is one tool of a program.
@@ -30,10 +32,11 @@ type tool struct {
 	stderr string  // "log" or "progress"
 }
 
-// variable is one variable of the environment: a literal text, or a value of the caller.
+// variable is one variable of the environment: a literal text, a value of the caller, or the placeholder of a secret.
 type variable struct {
 	name, text string
 	value      *slot
+	secret     string // the name of the secret
 }
 
 // outcome is the meaning of an exit code.
@@ -127,41 +130,74 @@ func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {
 	return err
 }
 
-func (t *tool) readEnv(at place, o jsonraw.Object, in *schema) error {
-	raw, at := o.Get("env"), at.key("env")
+func (t *tool) readEnv(at place, o jsonraw.Object, in *schema) (err error) {
+	t.env, err = readVariables(at.key("env"), o.Get("env"), in)
+	return err
+}
+
+// readVariables parses env. A nil schema is that of a server, which has no arguments of a caller.
+func readVariables(at place, raw json.RawMessage, in *schema) (env []variable, err error) {
 	if raw == nil {
-		return nil
+		return nil, nil
 	}
 	vars, err := jsonraw.ParseObject(raw)
 	if err != nil {
-		return at.fail("env has one NAME: VALUE for each variable")
+		return nil, at.fail("env has one NAME: VALUE for each variable")
 	}
 	if len(vars) > maxEnv {
-		return at.fail("there are %d variables, at most %d are allowed", len(vars), maxEnv)
+		return nil, at.fail("there are %d variables, at most %d are allowed", len(vars), maxEnv)
 	}
 	for _, m := range vars {
 		at := at.key(m.Key)
 		if !isVariable(m.Key) {
-			return at.fail("%q is no name of a variable: letters, digits and _, not PWD", clip(m.Key))
+			return nil, at.fail("%q is no name of a variable: letters, digits and _, not PWD", clip(m.Key))
 		}
-		text, err := at.text(m.Value, maxText)
+		v, err := readVariable(at, m, in)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		v := variable{name: m.Key}
-		if name, ok := placeholder(text); ok {
-			if v.value, err = in.slot(at, name); err == nil {
-				err = v.value.single(at)
-			}
-		} else {
-			v.text, err = literal(at, text)
-		}
-		if err != nil {
-			return err
-		}
-		t.env = append(t.env, v)
+		env = append(env, v)
 	}
-	return nil
+	return env, nil
+}
+
+func readVariable(at place, m jsonraw.Member, in *schema) (variable, error) {
+	v := variable{name: m.Key}
+	text, err := at.text(m.Value, maxText)
+	if err != nil {
+		return v, err
+	}
+	name, valued := placeholder(text)
+	secret, secretive := secretIn(text)
+	switch {
+	case secretive && !isSecret(secret):
+		err = at.fail("%q is no name of a secret: letters, digits and _ . -", clip(secret))
+	case secretive:
+		v.secret = secret
+	case valued && in == nil:
+		err = at.fail("a server has no arguments of a caller: write a text, or a secret as {secret.NAME}")
+	case valued:
+		if v.value, err = in.slot(at, name); err == nil {
+			err = v.value.single(at)
+		}
+	default:
+		v.text, err = literal(at, text)
+	}
+	return v, err
+}
+
+// secretIn returns the name in a text that is the placeholder of a secret.
+func secretIn(text string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(text, "{secret.")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, "}")
+}
+
+// isSecret reports whether a secret may have this name.
+func isSecret(name string) bool {
+	return isName(strings.ReplaceAll(name, ".", "_")) && len(name) <= maxSecret
 }
 
 // isVariable reports whether a tool file may set a variable of this name.

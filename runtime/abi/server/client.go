@@ -53,6 +53,7 @@ var lists = []struct{ capability, method, member string }{
 // lister makes a manifest of all pages of all lists.
 type lister struct {
 	*conversation
+	described   json.RawMessage // the manifest to begin with; nil is none
 	initialized json.RawMessage
 	next        int // index in lists of the list that is read
 	entries     []json.RawMessage
@@ -63,9 +64,10 @@ type lister struct {
 
 func (l *lister) begin(initialized json.RawMessage) {
 	l.initialized = initialized
+	l.manifest, _ = jsonraw.ParseObject(l.described)
 	l.manifest.Set("state", json.RawMessage(`"call"`))
 	for _, key := range []string{"name", "version"} {
-		if v := jsonraw.Get(initialized, "serverInfo", key); jsonraw.IsString(v) {
+		if v := jsonraw.Get(initialized, "serverInfo", key); jsonraw.IsString(v) && l.manifest.Get(key) == nil {
 			l.manifest.Set(key, v)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -20,22 +21,30 @@ const start = "_start"
 // ErrNoServer is the cause of the end of a program that did not complete the handshake.
 var ErrNoServer = errors.New("the program is no MCP server")
 
-// Recognises reports whether a module may be a server: a WASI program with no tool file in it.
+// Recognises reports whether a module may be a server: a WASI program with no tool file in it, or one that says so.
 func Recognises(b *wasmbin.Binary) bool {
-	_, wrapped := b.CustomSection(wasmbin.CommandSection)
-	return !wrapped && b.HasExport(start) && !b.HasExport("mcp_handle") && !b.ImportsModule("extism:host/env")
+	raw, described := b.CustomSection(command.Section)
+	return (!described || command.ServerOf(raw) != nil) && b.HasExport(start) && !b.HasExport("mcp_handle") && !b.ImportsModule("extism:host/env")
 }
 
 // Launcher is implemented by a runtime.Gate that can run a server.
 type Launcher interface {
-	// LaunchServer sets the standard streams of a server, before the guest runs. Standard error goes to the log. The
-	// streams of a guest that polls are non-blocking.
-	LaunchServer(stdin io.ReadCloser, stdout io.Writer, polls bool)
+	// LaunchServer sets the command line and the standard streams of a server, before the guest runs. Standard error
+	// goes to the log. The streams of a guest that polls are non-blocking.
+	LaunchServer(l runtime.CommandLine, stdin io.ReadCloser, stdout io.Writer, polls bool)
 }
 
 // dialect serves the calls of a module that is a server.
 type dialect struct {
-	polls bool // the guest waits for input in poll_oneoff
+	polls    bool // the guest waits for input in poll_oneoff
+	command  runtime.CommandLine
+	manifest json.RawMessage // of the tool file, without lists; nil if there is none
+	err      error           // of the tool file
+}
+
+// alone is the command line of a server without a tool file.
+func alone() runtime.CommandLine {
+	return runtime.CommandLine{Args: []string{""}, Env: []string{"NO_COLOR=1", "TERM=dumb"}}
 }
 
 var (
@@ -44,7 +53,7 @@ var (
 )
 
 // New returns the dialect of servers.
-func New() runtime.Dialect { return &dialect{} }
+func New() runtime.Dialect { return &dialect{command: alone()} }
 
 // Name returns the dialect's name.
 func (*dialect) Name() string { return "server" }
@@ -52,21 +61,36 @@ func (*dialect) Name() string { return "server" }
 // Ends implements runtime.Ender: a server ends with its call.
 func (*dialect) Ends() {}
 
-// Bind finds out how the module waits. Programs of Go run on while a goroutine waits for input only if the input is
-// non-blocking; those of C do not expect such an input.
+// Bind reads the tool file in a module, if there is one, and finds out how the module waits. Programs of Go run on while
+// a goroutine waits for input only if the input is non-blocking; those of C do not expect such an input.
 func (*dialect) Bind(m *runtime.Module) runtime.Dialect {
 	producers, _ := m.CustomSection(wasmbin.ProducersSection)
-	return &dialect{polls: bytes.Contains(producers, []byte("Go cmd/compile"))}
+	d := &dialect{polls: bytes.Contains(producers, []byte("Go cmd/compile")), command: alone()}
+	raw, ok := m.CustomSection(command.Section)
+	if !ok {
+		return d
+	}
+	p, err := command.Parse(raw)
+	if err != nil {
+		d.err = err
+		return d
+	}
+	d.manifest = p.Manifest()
+	d.command, _ = p.Server()
+	return d
 }
 
 // Serve runs the server for one request.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	if d.err != nil {
+		return nil, endOf(runtime.KindGuest, "the tool file cannot be used: %v", d.err)
+	}
 	if err := in.Check(start, nil, nil); err != nil {
 		return nil, err
 	}
 	c := newConversation(ctx, in.Limits().Output)
 	if req.Method == "plugin/describe" {
-		return d.converse(ctx, in, c, &lister{conversation: c})
+		return d.converse(ctx, in, c, &lister{conversation: c, described: d.manifest})
 	}
 	return d.converse(ctx, in, c, &single{conversation: c, method: req.Method, params: ownParams(req.Params)})
 }
@@ -78,18 +102,18 @@ func (d *dialect) converse(ctx context.Context, in *runtime.Instance, c *convers
 		return nil, errors.New("the gate cannot run servers")
 	}
 	c.gate = runtime.GateFrom(ctx)
-	gate.LaunchServer(c.input, c, d.polls)
+	gate.LaunchServer(d.command, c.input, c, d.polls)
 	c.greet(client)
 	defer native.Attach(in)()
 	_, err := in.Call(ctx, start)
 	if c.over {
 		return c.result, nil
 	}
-	return nil, c.ended(err)
+	return nil, c.ended(err, d.manifest == nil)
 }
 
-// ended explains the end of a guest that did not answer.
-func (c *conversation) ended(err error) error {
+// ended explains the end of a guest that did not answer. Without a tool file it may be no server at all.
+func (c *conversation) ended(err error, unsure bool) error {
 	var end *runtime.EndError
 	switch {
 	case err == nil:
@@ -100,7 +124,7 @@ func (c *conversation) ended(err error) error {
 		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
 			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
 	}
-	if !c.greeted {
+	if unsure && !c.greeted {
 		end.Err = errors.Join(ErrNoServer, end.Err)
 	}
 	return end

@@ -65,6 +65,12 @@ func serve(m message) {
 		initialize(m.ID)
 	case "tools/list":
 		list(m)
+	case "resources/list":
+		answer(m.ID, `{"resources":[{"uri":"test://clock","name":"clock"}]}`)
+	case "resources/templates/list":
+		answer(m.ID, `{"resourceTemplates":[]}`)
+	case "resources/read":
+		answer(m.ID, `{"contents":[{"uri":"test://clock","text":"noon"}]}`)
 	case "tools/call":
 		var p struct{ Name string }
 		_ = json.Unmarshal(m.Params, &p)
@@ -86,12 +92,12 @@ func initialize(id json.RawMessage) {
 		version = "1999-12-31"
 	}
 	write("starting up")
-	answer(id, `{"protocolVersion":"`+version+`","capabilities":{"tools":{}},"serverInfo":{"name":"bad","version":"1"}}`)
+	answer(id, `{"protocolVersion":"`+version+`","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"bad","version":"1"}}`)
 }
 
 // list lists one tool a page.
 func list(m message) {
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick"}
 	var p struct{ Cursor string }
 	_ = json.Unmarshal(m.Params, &p)
 	i := 0
@@ -156,6 +162,12 @@ func call(name string, id json.RawMessage) {
 		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"of no request","progress":1,"message":"lost"}}`)
 		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":2,"total":3,"message":"found"}}`)
 		answer(id, textResult("done"))
+	case "process":
+		answer(id, textResult(strings.Join(os.Args, " ")+"\n"+strings.Join(os.Environ(), "\n")))
+	case "tick":
+		write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		write(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://clock"}}`)
+		answer(id, textResult("ticked"))
 	case "scalar":
 		answer(id, "3")
 	}
