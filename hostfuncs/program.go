@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -82,13 +83,19 @@ func (p *process) run(o *wasi.Options) {
 // readChunk is the size of a read of a whole file, in bytes.
 const readChunk = 64 << 10
 
-// ReadFile reads a file of the guest as the guest would, of at most limit bytes.
-func (g *Gate) ReadFile(path string, limit int) ([]byte, error) {
+// errNotWritten is the error of a result file that an earlier call or another program wrote.
+var errNotWritten = errors.New("the file is older than this call, which did not write it")
+
+// ReadResult reads a file that the guest wrote in this call, as the guest would, of at most limit bytes.
+func (g *Gate) ReadResult(path string, limit int) ([]byte, error) {
 	f, e := g.WASI().Tree().Open(path, wasi.OpenOptions{Read: true})
 	if e != wasi.ESUCCESS {
 		return nil, e
 	}
 	defer f.Close()
+	if held := g.writes.files.Load(); held == nil || !held.Wrote(path) {
+		return nil, errNotWritten
+	}
 	var content []byte
 	for {
 		chunk := make([]byte, readChunk)

@@ -226,8 +226,8 @@ func (g *helpGate) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ReadFile implements command.Launcher.
-func (*helpGate) ReadFile(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
+// ReadResult implements command.Launcher.
+func (*helpGate) ReadResult(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // WASI implements wasi.Host.
 func (g *helpGate) WASI() *wasi.State {

@@ -37,6 +37,7 @@ type Overlay struct {
 	files   *files
 	folders folders
 	inPlace func(host string) bool // Options.Direct
+	placed  map[string]bool        // paths of the host that the call changed in place
 	lists   func(host string) bool
 }
 
@@ -56,5 +57,20 @@ func New(lower *jail.Tree, o Options) *Overlay {
 // Close drops the changes.
 func (o *Overlay) Close() { o.changes.drop() }
 
-// direct reports whether a path is written in place.
-func (o *Overlay) direct(host string) bool { return o.inPlace != nil && o.inPlace(host) }
+// Wrote reports whether the call created or changed the file at a path, or opened it to write in place.
+func (o *Overlay) Wrote(name string) bool {
+	s, e := o.view.find(name, true, jail.Read)
+	return e == wasi.ESUCCESS && (s.node != nil && s.node.kind == file || o.placed[s.Host])
+}
+
+// direct reports whether a path is written in place, which the caller does next.
+func (o *Overlay) direct(host string) bool {
+	if o.inPlace == nil || !o.inPlace(host) {
+		return false
+	}
+	if o.placed == nil {
+		o.placed = map[string]bool{}
+	}
+	o.placed[host] = true
+	return true
+}

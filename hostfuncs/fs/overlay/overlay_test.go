@@ -339,6 +339,25 @@ func TestOverlay_direct(t *testing.T) {
 	w.wantHost("b=B", "db/", "db/a=now", "db/n=new")
 }
 
+// A file counts as written if the call created, changed or replaced it, also in place and through a link.
+func TestOverlay_knowsTheFilesThatTheCallWrote(t *testing.T) {
+	w := newWorld(t, overlay.Options{Direct: func(host string) bool { return strings.Contains(host, "db") }}, "db/a=A", "db/b=B", "a=A", "b=B", "l=->a", "m=->b")
+	for _, name := range []string{"a", "l", "db/a", "none"} {
+		if w.Wrote("/w/" + name) {
+			t.Errorf("%s before a write: got true, want false", name)
+		}
+	}
+	w.want(write(w, "/w/a", "new", create), 0, "held")
+	w.want(write(w, "/w/n", "new", create), 0, "created")
+	w.want(w.Rename("/w/n", "/w/moved"), 0, "renamed")
+	w.want(write(w, "/w/db/a", "new", create), 0, "in place")
+	for name, want := range map[string]bool{"a": true, "l": true, "moved": true, "n": false, "db/a": true, "b": false, "m": false, "db/b": false, "none": false} {
+		if got := w.Wrote("/w/" + name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+}
+
 func TestOverlay_keepsModeAndLinks(t *testing.T) {
 	w := newWorld(t, overlay.Options{}, "a=A", "l=->a")
 	if err := os.Chmod(w.dir+"/a", 0o751); err != nil {

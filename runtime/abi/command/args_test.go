@@ -30,7 +30,7 @@ func (l *launched) Launch(c runtime.CommandLine, stdin io.Reader, _, _ io.Writer
 	}
 }
 
-func (l *launched) ReadFile(string, int) ([]byte, error) {
+func (l *launched) ReadResult(string, int) ([]byte, error) {
 	return nil, errors.New("there are no files")
 }
 

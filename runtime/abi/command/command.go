@@ -35,8 +35,8 @@ type Launcher interface {
 	// Launch sets the command line and the standard streams of the program, before the guest runs. The operator's
 	// variables win over those of the command line; a nil stdin is at its end. Standard error also goes to the log.
 	Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.Writer)
-	// ReadFile reads a file as the program would, of at most limit bytes.
-	ReadFile(path string, limit int) ([]byte, error)
+	// ReadResult reads a file that the program wrote in this call, as the program would, of at most limit bytes.
+	ReadResult(path string, limit int) ([]byte, error)
 }
 
 // dialect serves the programs of a module, from its tool file.
@@ -127,7 +127,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	}
 	content := out.content
 	if t.output.file != "" {
-		if content, err = gate.ReadFile(t.output.file, limit); err != nil {
+		if content, err = gate.ReadResult(t.output.file, limit); err != nil {
 			return nil, endOf(runtime.KindGuest, "the program ended well, and its result %s cannot be read: %v", t.output.file, err)
 		}
 	}

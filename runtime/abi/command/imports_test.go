@@ -64,7 +64,7 @@ type gate struct {
 
 func (g *gate) Launch(runtime.CommandLine, io.Reader, io.Writer, io.Writer)      {}
 func (g *gate) LaunchServer(runtime.CommandLine, io.ReadCloser, io.Writer, bool) {}
-func (g *gate) ReadFile(string, int) ([]byte, error)                             { return nil, errors.New("none") }
+func (g *gate) ReadResult(string, int) ([]byte, error)                           { return nil, errors.New("none") }
 
 func (g *gate) Ask(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	g.asked = append(g.asked, method)
