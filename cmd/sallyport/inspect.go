@@ -89,6 +89,9 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 		fmt.Fprintln(w, "a whole MCP server, run as")
 		ui.Indent(w, commandLine(d.Name, m.Server))
 	}
+	if d.Source != nil {
+		ui.Indent(w, "built from "+origin(d.Source)+", as the file says")
+	}
 	if d.Warm {
 		fmt.Fprintln(w, "warms up once, before its first call")
 	}

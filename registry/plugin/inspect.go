@@ -35,6 +35,9 @@ type Description struct {
 	// Published holds the public names without configuration, by kind and local name: "tool now".
 	Published map[string]string `json:"published,omitempty"`
 
+	// Source is the origin of the file, nil if it names none.
+	Source *Source `json:"source,omitempty"`
+
 	// Raw is the manifest as the plugin wrote it.
 	Raw json.RawMessage `json:"-"`
 }
@@ -133,7 +136,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Size: b.Size(), Digest: fileid.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}}
+	d := &Description{Size: b.Size(), Digest: fileid.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}, Source: sourceOf(b)}
 	if w, ok := dialect.(runtime.SelfWarmer); ok {
 		d.Warm = b.HasExport(w.WarmExport())
 	}

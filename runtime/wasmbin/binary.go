@@ -10,6 +10,9 @@ const ManifestSection = "sallyport.manifest"
 // CommandSection is the name of the custom section that holds the tool file of a WASI program, as JSON.
 const CommandSection = "sallyport.command"
 
+// SourceSection is the name of the custom section that says which package a module was built from, as JSON.
+const SourceSection = "sallyport.source"
+
 // ProducersSection is the name of the custom section in which tools record the language and the compiler.
 const ProducersSection = "producers"
 
