@@ -122,7 +122,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	if err != nil {
 		return nil, err
 	}
-	if err := t.failure(code, out.content, said.wrote); err != nil {
+	if err := t.failure(code, out.content, said); err != nil {
 		return nil, err
 	}
 	content := out.content
@@ -205,7 +205,7 @@ func run(ctx context.Context, in *runtime.Instance) (uint32, error) {
 
 // failure returns the error that an exit code means, nil if it means success. The end of standard error comes with
 // every failure; a program that explained nothing there is quoted from its standard output.
-func (t *tool) failure(code uint32, out []byte, explained bool) error {
+func (t *tool) failure(code uint32, out []byte, said *teller) error {
 	o := t.outcomeOf(code)
 	if o.is == isOK {
 		return nil
@@ -214,8 +214,11 @@ func (t *tool) failure(code uint32, out []byte, explained bool) error {
 	if o.message != "" {
 		end.Message = fmt.Sprintf("%s (exit code %d)", o.message, code)
 	}
-	if last := lastLine(out); !explained && last != "" {
+	if last := lastLine(out); !said.wrote && last != "" {
 		end.Message += ": " + last
+	}
+	if said.dials {
+		end.Message += "; a program has no network but HTTP, which sallyport build --go builds into a Go program"
 	}
 	if o.is == isRetry {
 		end.Kind = runtime.KindUnavailable

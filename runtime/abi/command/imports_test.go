@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -58,16 +59,24 @@ func fetcher() *w.Module {
 
 // gate serves http/fetch and launches anything.
 type gate struct {
-	asked []string
-	sent  string
+	asked  []string
+	sent   string
+	dials  bool // the program reports a failed connection instead
+	stderr io.Writer
 }
 
-func (g *gate) Launch(runtime.CommandLine, io.Reader, io.Writer, io.Writer)      {}
+// Launch keeps the standard error.
+func (g *gate) Launch(_ runtime.CommandLine, _ io.Reader, _, stderr io.Writer) { g.stderr = stderr }
+
 func (g *gate) LaunchServer(runtime.CommandLine, io.ReadCloser, io.Writer, bool) {}
 func (g *gate) ReadResult(string, int) ([]byte, error)                           { return nil, errors.New("none") }
 
 func (g *gate) Ask(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	g.asked = append(g.asked, method)
+	if g.dials {
+		fmt.Fprintln(g.stderr, "Get http://a.example/: dial tcp: lookup a.example: connection refused")
+		runtime.Exit(1)
+	}
 	body, _, err := s.Take(2)
 	if err != nil {
 		return nil, err
@@ -124,5 +133,14 @@ func TestImports_giveServersTheSame(t *testing.T) {
 	var end *runtime.EndError
 	if !errors.As(err, &end) || end.Kind != runtime.KindExit || g.sent != openStream[:4] {
 		t.Errorf("got %v and body %q, want the end of the guest and body %q", err, g.sent, openStream[:4])
+	}
+}
+
+func TestFailure_namesTheCommandForANetwork(t *testing.T) {
+	err := run(t, fetcher(), tool(t), &gate{dials: true})
+	want := "the program exited with code 1; a program has no network but HTTP, which sallyport build --go builds into a Go program"
+	var end *runtime.EndError
+	if !errors.As(err, &end) || end.Message != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

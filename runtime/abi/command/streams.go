@@ -48,6 +48,7 @@ type teller struct {
 	ctx   context.Context
 	on    bool
 	wrote bool // the program wrote anything
+	dials bool // it reports a connection that Go could not open
 	line  []byte
 	told  int
 }
@@ -59,6 +60,7 @@ func newTeller(ctx context.Context, mode string) *teller {
 // Write implements io.Writer for a host function.
 func (t *teller) Write(p []byte) (int, error) {
 	t.wrote = t.wrote || len(bytes.TrimSpace(p)) > 0
+	t.dials = t.dials || bytes.Contains(p, []byte("dial tcp")) || bytes.Contains(p, []byte("dial udp"))
 	if !t.on {
 		return len(p), nil
 	}
