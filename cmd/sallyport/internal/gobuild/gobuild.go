@@ -25,10 +25,10 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// roundTrip replaces net/http/roundtrip.go. It uses what that package does not export, so it is tied to the versions
+// roundTrip is a file of package net/http, in place of its roundtrip.go. It uses what that package does not export, so it is tied to the versions
 // of Go that it was tested with.
 //
-//go:embed _overlay/roundtrip.go
+//go:embed roundtrip.go.txt
 var roundTrip []byte
 
 // Versions returns the versions of Go that the overlay was tested with, without the number of the patch.
