@@ -54,6 +54,8 @@ const (
 	maxName = 64
 	// maxHelp limits the help of one option, in bytes.
 	maxHelp = 300
+	// maxSynopsis limits the usage lines, in bytes.
+	maxSynopsis = 16 << 10
 )
 
 var (
@@ -117,11 +119,11 @@ func (p *parser) line(line string) {
 		p.open = false
 	case p.open && indent > 0:
 		if p.text == "" || !strings.HasPrefix(body, "or:") && !strings.HasPrefix(line, "  "+firstWord(p.text)+" ") {
-			p.text = strings.TrimSpace(p.text + " " + body)
+			p.text = joined(p.text, body, maxSynopsis)
 		}
 	case p.entry(line, body, indent):
 	case p.last != nil && indent > p.indent:
-		*p.last = strings.TrimSpace(*p.last + " " + body)
+		*p.last = joined(*p.last, body, maxHelp)
 	case !p.begun && indent == 0:
 		p.usage.Summary = body
 	default:
@@ -274,6 +276,14 @@ func (o *Option) complete() {
 	if o.Value != "" && manyTimes.MatchString(o.Help) {
 		o.Repeat = true
 	}
+}
+
+// joined returns a text with one more line, unless the text is over a limit: many lines would be copied for each.
+func joined(text, line string, most int) string {
+	if len(text) > most {
+		return text
+	}
+	return strings.TrimSpace(text + " " + line)
 }
 
 func clip(s string) string {

@@ -1,6 +1,7 @@
 package helptext
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -173,4 +174,27 @@ func FuzzDraft(f *testing.F) {
 			t.Errorf("got %v, want a tool file:\n%s", err, text)
 		}
 	})
+}
+
+// The lines that continue an option, an argument or the usage are not copied for each further line.
+func TestParse_copiesManyLinesOnce(t *testing.T) {
+	lines := strings.Repeat("        x\n", 1<<15)
+	for name, text := range map[string]string{
+		"option":   "Options:\n  -a, --all  all\n" + lines,
+		"argument": "Arguments:\n  <file>  a file\n" + lines,
+		"usage":    "Usage: tool [options] <file>\n" + lines,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		u := Parse(text)
+		runtime.ReadMemStats(&after)
+		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(300*len(text)); n > most {
+			t.Errorf("%s: got %d bytes allocated for %d, want at most %d", name, n, len(text), most)
+		}
+		for _, o := range u.Options {
+			if len(o.Help) > maxHelp+len("…") || !strings.HasPrefix(o.Help, "all x x x") {
+				t.Errorf("%s: got help %.40q of %d bytes, want at most %d", name, o.Help, len(o.Help), maxHelp)
+			}
+		}
+	}
 }
