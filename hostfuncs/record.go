@@ -149,6 +149,9 @@ func finish(g *Gate) {
 		return
 	}
 	r := g.Receipt()
+	if g.policy.plugin.warming && len(r.Effects)+len(r.Denials) == 0 {
+		return // it touched nothing, as nearly each
+	}
 	r.Millis = float64(time.Since(g.record.begun).Microseconds()) / 1000
 	mark, err := h.options.Audit.Append(r.Line(receipt.Caller{
 		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.traceLine,

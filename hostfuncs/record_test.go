@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // taker keeps the receipt.
@@ -48,6 +49,37 @@ func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 		}
 		if line, err := audit.Proves(dir, who.got.Audit); err == nil && !strings.Contains(string(line), "secret/place") {
 			t.Errorf("log: got %s, want secret/place in it", line)
+		}
+	}
+}
+
+// TestAudit_warmUpThatTouchesNothingHasNoLine checks that a plugin's start is a line of the audit log, and its warm-up
+// only if it touched something.
+func TestAudit_warmUpThatTouchesNothingHasNoLine(t *testing.T) {
+	for path, want := range map[string]string{"": "start", "/secret/place": "start warm"} {
+		dir := filepath.Join(t.TempDir(), "audit")
+		log := audit.New(dir, audit.Options{})
+		h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, State: t.TempDir()})
+		p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"})
+		p.StartGate().Close()
+		g := p.WarmGate()
+		if path != "" {
+			readFile(g.Files(), path)
+		}
+		g.Close()
+		h.Close()
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var calls []string
+		err := audit.Read(dir, func(l audit.Line) bool {
+			if call, ok := jsonraw.String(jsonraw.Get(l.Text, "call")); ok {
+				calls = append(calls, call)
+			}
+			return true
+		})
+		if got := strings.Join(calls, " "); got != want || err != nil {
+			t.Errorf("a warm-up that reads %q: got lines of %q, %v, want %q", path, got, err, want)
 		}
 	}
 }
