@@ -22,7 +22,8 @@ func procRaise(call, []uint64) Errno { return ENOSYS }
 // schedYield yields the processor to other goroutines.
 //
 //	sched_yield() -> errno
-func schedYield(call, []uint64) Errno {
+func schedYield(c call, _ []uint64) Errno {
+	c.streams[0].yielded()
 	goruntime.Gosched()
 	return ESUCCESS
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // pumpSize is the size in bytes of the buffer between a blocking reader and the guest: enough for one line of a
@@ -19,6 +21,27 @@ type stream struct {
 	out  io.Writer
 	full *Pipe // out, if it is a pipe, which may be full
 	pump *pump
+
+	starved bool // the guest was told that there is no input, and has not asked for it since
+	yields  int  // since then
+}
+
+// maxYields limits the yields of a guest that leaves its input unread. It is some seconds of nothing else.
+const maxYields = 1 << 20
+
+// yielded ends a guest that yields for ever while input waits: one of Go in which a goroutine waits for signals. Its
+// scheduler polls no input while a goroutine can run, and that one always can.
+func (s *stream) yielded() {
+	if !s.starved || s.in == nil {
+		return
+	}
+	if s.yields++; s.yields < maxYields {
+		return
+	}
+	if r, _ := s.in.Readable(); r.Ready {
+		runtime.Abort(&runtime.EndError{Kind: runtime.KindGuest, Message: "the program waits for signals (signal.Notify), which Go on WASI does by yielding without an end, and so it never reads its input"})
+	}
+	s.yields = 0
 }
 
 func inputStream(r io.Reader) *stream {
@@ -53,7 +76,7 @@ func (s *stream) read(ctx context.Context, p []byte, nonblock bool) (int, Errno)
 	s.pump.start()
 	if nonblock {
 		n, wait, err := s.in.TryRead(p)
-		if wait != nil {
+		if s.starved, s.yields = wait != nil, 0; wait != nil {
 			return 0, EAGAIN
 		}
 		return n, streamErrno(n, err)
@@ -87,6 +110,7 @@ func (s *stream) readiness(write bool) (Readiness, <-chan struct{}) {
 	case write && s.full != nil:
 		return s.full.Writable()
 	case !write && s.in != nil:
+		s.starved = false
 		s.pump.start()
 		return s.in.Readable()
 	case write == (s.out != nil):

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 )
@@ -51,6 +52,9 @@ func main() {
 	if handshake == "exit" {
 		fmt.Fprintln(os.Stderr, "usage: server FILE")
 		os.Exit(3)
+	}
+	if handshake == "signals" {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	for {
 		if m := read(); m.ID != nil {
