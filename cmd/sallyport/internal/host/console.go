@@ -257,7 +257,8 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 }
 
 // awaitConsoleAddress returns the address that the serving process has written or is about to write, and an error after
-// leaseInterval.
+// leaseInterval. It polls, since that is at most fifty reads of a small file, once in a command, and a watch of the
+// folder would have to poll too where the system has none.
 func awaitConsoleAddress(s *settings.Settings) (string, error) {
 	for end := time.Now().Add(leaseInterval); ; {
 		w, err := readConsoleAddress(s)
