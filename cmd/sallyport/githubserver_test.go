@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -37,33 +36,18 @@ func githubServer(t *testing.T) (dir, native string) {
 	}
 	const pkg = "github.com/github/github-mcp-server/cmd/github-mcp-server"
 	buildProgram(t, module, pkg, native, "GOFLAGS=-mod=mod")
-	buildProgram(t, module, pkg, filepath.Join(dir, "github.wasm"), "GOFLAGS=-mod=mod -overlay="+withoutSignals(t), "GOOS=wasip1", "GOARCH=wasm")
+	build := program(t, "", "build", "--go", pkg+"@v1.0.0", "-o", filepath.Join(dir, "github.wasm"))
+	for _, name := range []string{"GOMODCACHE", "GOCACHE"} { // the program has a home of its own
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		build.Env = append(build.Env, name+"="+strings.TrimSpace(string(value)))
+	}
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build --go: got %v %s, want success", err, out)
+	}
 	return dir, native
-}
-
-// withoutSignals returns an overlay for the standard library in which nothing waits for signals, of which WASI has
-// none: Go's scheduler would poll no input during that wait.
-func withoutSignals(t *testing.T) string {
-	t.Helper()
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(strings.TrimSpace(string(root)), "src", "os", "signal", "signal_unix.go")
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := bytes.Replace(before, []byte("func loop() {\n"), []byte("func loop() {\n\tselect {}\n"), 1)
-	if bytes.Equal(after, before) {
-		t.Fatalf("%s: got no func loop, want one", file)
-	}
-	ours, overlay := filepath.Join(t.TempDir(), "signal_unix.go"), filepath.Join(t.TempDir(), "overlay.json")
-	names, err := json.Marshal(map[string]any{"Replace": map[string]string{file: ours}})
-	if err = errors.Join(err, os.WriteFile(ours, after, 0o600), os.WriteFile(overlay, names, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return overlay
 }
 
 // toolsOf returns the tools of a session as JSON by name, without a prefix and the host's own keys.

@@ -179,11 +179,32 @@ func (b *build) overlay(ctx context.Context, s *plugin.Source) (string, error) {
 	if err := os.WriteFile(own, roundTrip, 0o600); err != nil {
 		return "", err
 	}
-	text, err = json.Marshal(map[string]any{"Replace": map[string]string{replaced: own}})
+	signals := filepath.Join(env.GOROOT, "src", "os", "signal", "signal_unix.go")
+	quiet, err := b.withoutSignals(signals)
+	if err != nil {
+		return "", err
+	}
+	text, err = json.Marshal(map[string]any{"Replace": map[string]string{replaced: own, signals: quiet}})
 	if err != nil {
 		return "", err
 	}
 	return overlay, os.WriteFile(overlay, text, 0o600)
+}
+
+// withoutSignals returns a copy of a file of os/signal whose wait for signals, of which WASI has none, is a wait that
+// other goroutines do not notice. The one of the standard library yields for ever, and Go's scheduler polls no input
+// while a goroutine can run.
+func (b *build) withoutSignals(file string) (string, error) {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("the standard library is incomplete: %w", err)
+	}
+	after := bytes.Replace(before, []byte("\nfunc loop() {\n"), []byte("\nfunc loop() {\n\tselect {}\n"), 1)
+	if bytes.Equal(after, before) {
+		return "", fmt.Errorf("the standard library waits for signals in an unknown way: %s has no func loop", file)
+	}
+	quiet := filepath.Join(b.temp, "signal_unix.go")
+	return quiet, os.WriteFile(quiet, after, 0o600)
 }
 
 // linkToolchain gives a downloaded toolchain another path: the go command replaces no file beneath the module cache.
