@@ -207,6 +207,7 @@ func TestHostile_warmUpsOfAGoGuest(t *testing.T) {
 		"trap":        dies,
 		"exit":        "exit: the guest exited with code 3",
 		"sleep":       "guest: it ended with 1", // the clock stands still, so it takes no time
+		"oversleep":   fuel,                     // it waits for a time after the first call, which the clock does not reach
 	} {
 		d := goWarm{func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
 			n, err := in.Call(ctx, "keep")

@@ -78,6 +78,12 @@ func exit() int32 {
 
 //go:wasmexport sleep
 func sleep() int32 {
+	time.Sleep(30 * time.Minute)
+	return 1
+}
+
+//go:wasmexport oversleep
+func oversleep() int32 {
 	time.Sleep(365 * 24 * time.Hour)
 	return 1
 }
