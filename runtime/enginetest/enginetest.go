@@ -121,10 +121,18 @@ func (b *bench) pool(state runtime.State, l runtime.Limits) *runtime.Pool {
 // tell makes a call with these orders.
 func (b *bench) tell(p *runtime.Pool, session string, orders ...int64) *call {
 	b.Helper()
+	return b.tellWithin(limits.Deadline, p, session, orders...)
+}
+
+// tellWithin is tell with a time limit of the caller.
+func (b *bench) tellWithin(limit time.Duration, p *runtime.Pool, session string, orders ...int64) *call {
+	b.Helper()
 	c := &call{orders: orders}
 	req := b.s.Request
 	req.Session = session
-	_, err := p.Call(b.Context(), req, c)
+	ctx, cancel := context.WithTimeout(b.Context(), limit)
+	defer cancel()
+	_, err := p.Call(ctx, req, c)
 	var end *runtime.EndError
 	if errors.As(err, &end) {
 		c.end = end.Kind
@@ -230,18 +238,15 @@ func asGoodAsNew(b *bench) {
 func broken(b *bench) {
 	p := b.pool(runtime.StateCall, limits)
 	want := b.tell(p, "", look()...).String()
-	hasty := limits
-	hasty.Deadline = 50 * time.Millisecond
-	q := b.pool(runtime.StateCall, hasty)
 	for _, c := range []struct {
-		pool *runtime.Pool
-		op   int
-		end  runtime.Kind
-	}{{p, opTrap, runtime.KindTrap}, {p, opRecurse, runtime.KindTrap}, {q, opForever, runtime.KindDeadline}} {
-		if got := b.tell(c.pool, "", append(secret(), order(c.op, 0, 0))...); got.end != c.end {
+		op    int
+		limit time.Duration
+		end   runtime.Kind
+	}{{opTrap, limits.Deadline, runtime.KindTrap}, {opRecurse, limits.Deadline, runtime.KindTrap}, {opForever, 50 * time.Millisecond, runtime.KindDeadline}} {
+		if got := b.tellWithin(c.limit, p, "", append(secret(), order(c.op, 0, 0))...); got.end != c.end {
 			b.Errorf("%d: %v", c.op, got)
 		}
-		if got := b.tell(c.pool, "", look()...).String(); got != want {
+		if got := b.tell(p, "", look()...).String(); got != want {
 			b.Errorf("after %d:\n got %v\nwant %v", c.op, got, want)
 		}
 	}
