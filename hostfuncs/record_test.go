@@ -19,13 +19,13 @@ type taker struct {
 
 func (t *taker) Receipt(r receipt.Receipt) { t.got = r }
 
-func audited(t testing.TB, full bool) (*hostfuncs.Policy, string) {
+func audited(t testing.TB, full bool) (_ *hostfuncs.Policy, log *audit.Log, dir string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "audit")
-	kept := audit.New(dir, audit.Options{})
-	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: kept, FullReceipts: full, State: t.TempDir()})
-	t.Cleanup(func() { h.Close(); kept.Close() })
-	return h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"}), dir
+	dir = filepath.Join(t.TempDir(), "audit")
+	log = audit.New(dir, audit.Options{})
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, FullReceipts: full, State: t.TempDir()})
+	t.Cleanup(func() { h.Close(); log.Close() })
+	return h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1"}), log, dir
 }
 
 // TestReceipt_remoteCallersGetCountsOnly checks that HTTP callers get counts without targets, and the audit log has
@@ -36,7 +36,7 @@ func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 		full      bool
 		path      bool
 	}{{"stdio:1", false, true}, {"socket:1", false, true}, {"token:x", false, false}, {"anonymous", false, false}, {"token:x", true, true}} {
-		p, dir := audited(t, c.full)
+		p, log, dir := audited(t, c.full)
 		who := &taker{}
 		g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: c.principal, Method: "tools/call", Client: who})
 		readFile(g.Files(), "/secret/place")
@@ -47,8 +47,11 @@ func TestReceipt_remoteCallersGetCountsOnly(t *testing.T) {
 		if who.got.Millis <= 0 || who.got.Millis > 60_000 {
 			t.Errorf("got a duration of %v ms, want one over 0 and at most 60000", who.got.Millis)
 		}
-		if line, err := audit.Proves(dir, who.got.Audit); err == nil && !strings.Contains(string(line), "secret/place") {
-			t.Errorf("log: got %s, want secret/place in it", line)
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := audit.Proves(dir, who.got.Audit); err != nil || !strings.Contains(string(line), "secret/place") {
+			t.Errorf("log: got %s, %v, want secret/place in it", line, err)
 		}
 	}
 }
@@ -118,7 +121,7 @@ func TestReceipt_dryRunReportsHeldEffects(t *testing.T) {
 }
 
 func BenchmarkReceipt(b *testing.B) {
-	p, _ := audited(b, false)
+	p, _, _ := audited(b, false)
 	who := &taker{}
 	for b.Loop() {
 		g := p.NewGate(hostfuncs.Call{ID: "abcdefgh", Principal: "stdio:1000", Method: "tools/call", Tool: "echo", Client: who})
