@@ -89,10 +89,15 @@ func (r *rules) mayReplace(a, b *place) wasi.Errno {
 	if e := r.mayChange(b); e != wasi.ESUCCESS {
 		return e
 	}
+	return MayReplace(b.isDir(), a.isDir())
+}
+
+// MayReplace decides by kind on a rename over an existing object, as rename(2) does: only a folder replaces a folder.
+func MayReplace(folder, byFolder bool) wasi.Errno {
 	switch {
-	case b.isDir() && !a.isDir():
+	case folder && !byFolder:
 		return wasi.EISDIR
-	case !b.isDir() && a.isDir():
+	case !folder && byFolder:
 		return wasi.ENOTDIR
 	}
 	return wasi.ESUCCESS

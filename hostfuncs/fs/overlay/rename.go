@@ -140,13 +140,7 @@ func (v *view) mayReplace(a, b *spot) wasi.Errno {
 	if e := v.mayChange(b); e != wasi.ESUCCESS {
 		return e
 	}
-	switch {
-	case b.isDir() && !a.isDir():
-		return wasi.EISDIR
-	case !b.isDir() && a.isDir():
-		return wasi.ENOTDIR
-	}
-	return wasi.ESUCCESS
+	return jail.MayReplace(b.isDir(), a.isDir())
 }
 
 // plan lists the entries of a folder, folders before their content, and decides on each.
