@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot spec oracles decoders escape-guest bench challenges conformance clients programs browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest bench challenges conformance clients programs browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -90,6 +90,11 @@ cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 
 goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
 	go test -tags goroot ./hostfuncs/wasi -run TestGoroot -count=1 -v
+
+# Not part of test-all: the suite's binaries are in no registry of packages.
+wasi-suite: ## the public suite of WASI preview 1 in SUITE, a checkout of it, here, on plain wazero and on wasmtime
+	python3 -m venv build/wasmtime && build/wasmtime/bin/pip install -q wasmtime==50.0.1
+	go test -tags testsuite ./hostfuncs/wasi -run TestSuite -count=1 -v -args -suite $(abspath $(SUITE)) -python $(abspath build/wasmtime/bin/python)
 
 spec: ## the WebAssembly specification's own tests, of both versions, with modules as they are and rewritten
 	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2
