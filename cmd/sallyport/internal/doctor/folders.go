@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+)
+
+// folders examines the plugin folder, the state folder and the lock file.
+func (s Subject) folders(r *Report) {
+	s.pluginFolder(r)
+	s.stateFolder(r)
+	file := s.Settings.LockFile()
+	if _, err := lock.Open(lock.Options{File: file, ReadOnly: true}); err != nil {
+		r.add(Problem, "lock file", "%v; no plugin serves", err).next("put a good copy in its place, or remove it to trust the present bytes")
+	}
+}
+
+func (s Subject) pluginFolder(r *Report) {
+	dir := s.Settings.Text("dir")
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.add(Warning, "plugin folder", "there is no folder %s yet", dir).fixable("make it", func() error { return os.MkdirAll(dir, 0o700) })
+	case err != nil:
+		r.add(Problem, "plugin folder", "%v", err)
+	case !info.IsDir():
+		r.add(Problem, "plugin folder", "%s is a file, not a folder", dir)
+	default:
+		r.add(OK, "plugin folder", "%s", dir)
+		s.writableByOthers(r, "plugin folder", dir, info)
+	}
+}
+
+func (s Subject) stateFolder(r *Report) {
+	dir := s.Settings.Text("state")
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.add(OK, "state folder", "%s, which the first host makes", dir)
+	case err != nil:
+		r.add(Problem, "state folder", "%v", err)
+	case !info.IsDir():
+		r.add(Problem, "state folder", "%s is a file, not a folder", dir)
+	default:
+		used := sizeOf(dir)
+		r.add(OK, "state folder", "%s, %s: audit log %s, compiled %s, approved %s", dir, size(used), size(sizeOf(s.Settings.State().Audit())),
+			size(sizeOf(s.Settings.State().Compiled())), size(sizeOf(s.Settings.State().Approved())))
+		s.writableByOthers(r, "state folder", dir, info)
+	}
+}
+
+// writableByOthers reports a file or folder that other users of this machine can change.
+func (s Subject) writableByOthers(r *Report, topic, path string, info fs.FileInfo) {
+	mode := info.Mode().Perm()
+	if goruntime.GOOS == "windows" || mode&0o022 == 0 {
+		return
+	}
+	r.add(Problem, topic, "others can write to %s (mode %04o), and so grant or replace plugins", path, mode).
+		fixable("take their write permission away", func() error { return os.Chmod(path, mode&^0o022) })
+}
+
+// sizeOf returns the bytes of all files in a folder, as far as they can be read.
+func sizeOf(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // counts as nothing
+		}
+		if info, err := d.Info(); err == nil {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// size formats a number of bytes, rounded to the next lower unit.
+func size(n int64) string {
+	for _, unit := range []int64{1 << 30, 1 << 20, 1 << 10} {
+		if n >= unit {
+			return grant.FormatSize(n / unit * unit)
+		}
+	}
+	return grant.FormatSize(n)
+}
