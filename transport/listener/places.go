@@ -54,6 +54,8 @@ type Conn struct {
 	places *Places
 	from   string // remote address
 
+	reads, writes deadline
+
 	// guarded by Places.mu
 	place  *list.Element // in the list of strangers; nil for a caller's connection
 	caller string
@@ -140,6 +142,7 @@ func (p *Places) full(what string) {
 // stranger assigns a new connection a place.
 func (p *Places) stranger(c net.Conn) *Conn {
 	s := &Conn{Conn: c, places: p, from: addressOf(c), rested: time.Now()}
+	s.reads.arm, s.writes.arm = c.SetReadDeadline, c.SetWriteDeadline
 	p.mu.Lock()
 	var gone *Conn
 	if p.new.Len() >= p.strangers {

@@ -98,9 +98,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.write(w)
 	}
 	x.body.free()
-	if x.placed {
-		h.admission.leave(x.principal)
-	}
+	x.leave()
 }
 
 // exchange is one HTTP request and its response.
@@ -164,6 +162,14 @@ func (x *exchange) admit() (f *refusal) {
 		return refuse(http.StatusServiceUnavailable, "the server is shutting down")
 	}
 	return nil
+}
+
+// leave ends the count of admit.
+func (x *exchange) leave() {
+	if x.placed {
+		x.placed = false
+		x.h.admission.leave(x.principal)
+	}
 }
 
 func notAllowed(r *http.Request) *refusal {

@@ -31,7 +31,7 @@ func TestLegacy_sessionLastsFromInitializeToDelete(t *testing.T) {
 	s.want("unknown method", "POST", legacyBody(1, "none", "{}"), in, 200, errorBody("1", -32601, "no"))
 	s.want("error", "POST", legacyBody(1, "tools/call", `{"name":"error","arguments":{"code":-32602}}`), in, 200, errorBody("1", -32602, "no"))
 	s.want("stream", "POST", legacyBody(1, "tools/call", `{"name":"talk"}`), in, 200,
-		priming("4-0")+eventID("4-1", progress(0))+eventID("4-2", progress(1))+eventID("4-3", doneBody))
+		priming("1-0")+eventID("1-1", progress(0))+eventID("1-2", progress(1))+eventID("1-3", doneBody))
 	s.want("batch", "POST", `[`+initialized[:len(initialized)-2]+`"},{}]`, in, 202, "")
 
 	s.want("DELETE", "DELETE", "", in, 204, "")

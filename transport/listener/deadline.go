@@ -1,0 +1,75 @@
+package listener
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// deadline is one direction's deadline of a connection. An HTTP server sets several for each request, of which nearly
+// none passes, and each would set a timer and may wake a thread. So the deadline of the connection below is only moved
+// when an earlier one is set, and when it passes: then the operation that failed is tried again until the right time.
+type deadline struct {
+	arm func(time.Time) error // sets the deadline of the connection below
+
+	mu    sync.Mutex
+	set   time.Time // zero means none
+	armed time.Time // in the connection below, never after set; zero means none
+}
+
+// move sets the deadline.
+func (d *deadline) move(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.set = t
+	if t.IsZero() || !d.armed.IsZero() && !d.armed.After(t) {
+		return nil
+	}
+	d.armed = t
+	return d.arm(t)
+}
+
+// early reports whether err is that of the connection below for a deadline that has not passed, and arms that one.
+func (d *deadline) early(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.set.IsZero() && !time.Now().Before(d.set) {
+		return false
+	}
+	d.armed = d.set
+	return d.arm(d.set) == nil
+}
+
+// Read reads until the read deadline.
+func (c *Conn) Read(p []byte) (n int, err error) {
+	for {
+		if n, err = c.Conn.Read(p); err == nil || n > 0 || !c.reads.early(err) {
+			return n, err
+		}
+	}
+}
+
+// Write writes until the write deadline.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	for {
+		more, err := c.Conn.Write(p[n:])
+		if n += more; err == nil || !c.writes.early(err) {
+			return n, err
+		}
+	}
+}
+
+// SetDeadline sets both deadlines.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline sets the deadline of Read, also of one in progress.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.reads.move(t) }
+
+// SetWriteDeadline sets the deadline of Write, also of one in progress.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.writes.move(t) }
