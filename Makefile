@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest bench challenges conformance clients programs browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest bench challenges conformance clients programs browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -116,7 +116,20 @@ escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev
 	cd hostfuncs/testdata/escape && clang --target=wasm32-wasi -mexec-model=reactor -Os -Wl,--strip-all -o escape.wasm escape.c && \
 	  sha256sum escape.c escape.wasm > SHA256SUMS
 
-bench: $(BIN) plugins ## one table of numbers, and build/bench.json
+# The guest in Rust of the comparison is committed; SHA256SUMS ties it to its source, and a test holds that.
+tools-guest: ## build it again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32 and lld
+	cd cmd/bench/testdata/toolsrust && cargo build --quiet --release --locked --target wasm32-wasi --target-dir ../../../../build/tools-guest && \
+	  cp ../../../../build/tools-guest/wasm32-wasi/release/tools.wasm . && sha256sum Cargo.toml Cargo.lock src/lib.rs tools.wasm > SHA256SUMS
+
+# The compared server on Node, with its SDK from npm.
+build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/bench/testdata/toolsnode/package-lock.json
+	@mkdir -p build/bench/node
+	cp $^ build/bench/node/
+	cd build/bench/node && npm ci --no-audit --no-fund
+	@touch $@
+
+bench: $(BIN) plugins build/bench/node/node_modules ## one table of numbers, and build/bench.json
+	cp cmd/bench/testdata/toolsnode/server.mjs build/bench/node/
 	go run ./cmd/bench -o build/bench.json
 
 challenges: $(BIN) plugins ## the 33 promises, a line each

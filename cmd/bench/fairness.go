@@ -102,7 +102,7 @@ func (c *fairnessClient) work(id, steps int) (time.Duration, error) {
 	message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"work","arguments":{"text":%q,"steps":%d}}}`, id, text, steps)
 	begin := time.Now()
 	body, err := c.post(context.Background(), message)
-	if err == nil && !isAnswer(body, text) {
+	if err == nil && !echoCall(text).isAnswer(body) {
 		err = fmt.Errorf("unexpected answer: %.300s", body)
 	}
 	return time.Since(begin), err
@@ -239,6 +239,8 @@ func percentile(all []time.Duration, p int) time.Duration {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
+
+func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
 // measureIdleConnections makes calls beside idle connections and unfinished messages.
 func measureIdleConnections(address string, one *fairnessClient, steps int) ([]row, error) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -44,7 +45,7 @@ type options struct {
 
 func suites() []suite {
 	return []suite{
-		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"peers", benchPeers}, {"startup", benchStartup},
+		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"tools", benchTools}, {"peers", benchPeers}, {"startup", benchStartup},
 		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"questions", benchQuestions}, {"fairness", benchFairness},
 	}
 }
@@ -89,19 +90,27 @@ func bench(out, only string, quick bool) error {
 		}
 		rows = append(rows, more...)
 	}
-	if err := print(rows); err != nil || out == "" {
+	if err := print(rows); err != nil {
 		return err
 	}
-	return save(out, rows)
+	if out != "" {
+		if err := save(out, rows); err != nil {
+			return err
+		}
+	}
+	if only == "" {
+		return unmeasured(rows)
+	}
+	return nil
 }
 
 func print(rows []row) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		if r.note == beside {
+		if r.note == beside && r.goal() == "" {
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.3g\t%s\t%s\n", r.Name, r.Value, r.Unit, r.note)
+		fmt.Fprintf(w, "%s\t%.3g\t%s\t%s\t%s\n", r.Name, r.Value, r.Unit, r.goal(), strings.TrimPrefix(r.note, beside))
 	}
 	return w.Flush()
 }

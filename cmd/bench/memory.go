@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -117,6 +119,23 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 // in bytes; 0 where the system does not report it. A page of an image counts once, however many mappings share it.
 func resident() int {
 	return kibibytesIn("/proc/self/smaps_rollup", "Pss_Anon:") + kibibytesIn("/proc/meminfo", "Shmem:")
+}
+
+// residentOf returns the resident memory of a process in bytes, 0 where the system does not report it.
+func residentOf(pid int) int { return kibibytesIn(fmt.Sprintf("/proc/%d/status", pid), "VmRSS:") }
+
+// cpuOf returns the processor time that a process has used, in hundredths of a second, 0 where the system does not report
+// it.
+func cpuOf(pid int) time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the name before may contain anything
+	if len(fields) < 13 {
+		return 0
+	}
+	var user, system int
+	_, _ = fmt.Sscan(fields[11], &user)
+	_, _ = fmt.Sscan(fields[12], &system)
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 func kibibytesIn(file, name string) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -10,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 )
 
@@ -18,7 +18,7 @@ import (
 type wire interface {
 	// calls calls the tool for the duration of slice, with inFlight calls at a time, checks each answer, and returns
 	// the latencies.
-	calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error)
+	calls(c toolCall, inFlight int, slice time.Duration) ([]time.Duration, error)
 }
 
 // server is an initialized server process.
@@ -26,8 +26,10 @@ type server struct {
 	wire  wire
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	stats net.Conn
-	url   string // its HTTP endpoint
+	out   io.Reader
+	log   *bufio.Reader // its standard error
+	stats net.Conn      // nil for a server that is not a role of this program
+	url   string        // its HTTP endpoint
 }
 
 // places is the first line that a role writes to standard error.
@@ -38,49 +40,59 @@ type places struct {
 
 // launch starts a role on a transport.
 func launch(ctx context.Context, role, transport string) (*server, error) {
-	p := &server{cmd: exec.CommandContext(ctx, os.Args[0], "role", "peer-"+role, transport)}
-	errs, err := p.cmd.StderrPipe()
+	p, err := run(exec.CommandContext(ctx, os.Args[0], "role", "peer-"+role, transport))
 	if err != nil {
 		return nil, err
 	}
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(errs)
-	first, err := lines.ReadString('\n')
+	first, err := p.log.ReadString('\n')
 	var at places
 	if err == nil {
 		err = json.Unmarshal([]byte(first), &at)
 	}
 	if err != nil {
-		rest, _ := io.ReadAll(lines)
+		rest, _ := io.ReadAll(p.log)
 		p.stop()
 		return nil, fmt.Errorf("%w: %s%s", err, first, rest)
 	}
-	go func() { _, _ = io.Copy(os.Stderr, lines) }() // ends with the process
 	if p.stats, err = net.Dial("tcp", at.Stats); err != nil {
 		p.stop()
 		return nil, err
 	}
-	switch p.url = at.URL; transport {
+	p.url = at.URL
+	return p, p.connect(transport)
+}
+
+// run starts a server. Its standard error has to be read until connect is called.
+func run(cmd *exec.Cmd) (*server, error) {
+	p := &server{cmd: cmd}
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.log = bufio.NewReader(errs)
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if p.out, err = cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return p, cmd.Start()
+}
+
+// connect opens the wire to a server whose address is known. After an error the server is stopped.
+func (p *server) connect(transport string) (err error) {
+	go func() { _, _ = io.Copy(os.Stderr, p.log) }() // ends with the process
+	switch transport {
 	case "crowd": // it has many clients
 	case "http":
-		p.wire, err = dialHTTP(at.URL)
+		p.wire, err = dialHTTP(p.url)
 	default:
-		p.wire, err = newPipe(p.in, out)
+		p.wire, err = newPipe(p.in, p.out)
 	}
 	if err != nil {
 		p.stop()
-		return nil, err
 	}
-	return p, nil
+	return err
 }
 
 // stop closes the server's input and waits for its end.
@@ -94,8 +106,11 @@ func (p *server) stop() {
 	_ = p.cmd.Wait() // its exit does not affect the results
 }
 
-// allocated returns the bytes allocated by the server so far.
+// allocated returns the bytes allocated by the server so far, 0 if it is not a role of this program.
 func (p *server) allocated() (uint64, error) {
+	if p.stats == nil {
+		return 0, nil
+	}
 	if _, err := p.stats.Write([]byte{0}); err != nil {
 		return 0, err
 	}
@@ -110,15 +125,28 @@ const (
 	helloNotice  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// appendCall appends one call of the tool.
-func appendCall(dst []byte, id int, text string) []byte {
-	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"text":"%s"}}}`, id, peerTool, text)
+// toolCall is a call of a tool.
+type toolCall struct {
+	tool      string
+	arguments string // JSON
+	want      string // in the first part of every answer
+}
+
+// echoCall returns a call of the echo tool with a text of at least 100 bytes.
+func echoCall(text string) toolCall {
+	return toolCall{peerTool, `{"text":"` + text + `"}`, text[:100]}
+}
+
+// append appends the call as a message.
+func (c toolCall) append(dst []byte, id int) []byte {
+	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":%s}}`, id, c.tool, c.arguments)
 }
 
 // peerTool is the tool of every server here.
 const peerTool = "echo"
 
-// isAnswer reports whether answer is the expected result.
-func isAnswer(answer []byte, text string) bool {
-	return len(answer) > len(text) && strings.Contains(string(answer[:min(len(answer), 4<<10)]), text[:100]) && !strings.Contains(string(answer[:min(len(answer), 4<<10)]), `"isError":true`)
+// isAnswer reports whether answer is an expected result.
+func (c toolCall) isAnswer(answer []byte) bool {
+	head := answer[:min(len(answer), 4<<10)]
+	return bytes.Contains(head, []byte(c.want)) && !bytes.Contains(head, []byte(`"isError":true`))
 }

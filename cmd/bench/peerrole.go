@@ -19,6 +19,7 @@ import (
 	mcpgoserver "github.com/mark3labs/mcp-go/server"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/sallyport-mcp/sallyport/cmd/bench/internal/workload"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -106,13 +107,22 @@ func serveHandler(l net.Listener, h http.Handler, ready func()) error {
 }
 
 func peerGoSDK(l net.Listener, ready func()) error {
-	type args struct {
-		Text string `json:"text"`
-	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "gosdk", Version: "1"}, nil)
+	text := func(s string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+	}
 	mcp.AddTool(server, &mcp.Tool{Name: peerTool, Description: "answers with its text"},
-		func(_ context.Context, _ *mcp.CallToolRequest, a args) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.Text}}}, nil, nil
+		func(_ context.Context, _ *mcp.CallToolRequest, a workload.EchoArgs) (*mcp.CallToolResult, any, error) {
+			return text(a.Text), nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "report", Description: "totals sales by region"},
+		func(_ context.Context, _ *mcp.CallToolRequest, a workload.ReportArgs) (*mcp.CallToolResult, workload.Report, error) {
+			r, err := workload.Total(a)
+			return nil, r, err
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "sha", Description: "digests 64 KiB"},
+		func(_ context.Context, _ *mcp.CallToolRequest, a workload.SHAArgs) (*mcp.CallToolResult, any, error) {
+			return text(workload.Digest(a)), nil, nil
 		})
 	if l != nil {
 		of := func(*http.Request) *mcp.Server { return server }
@@ -128,6 +138,14 @@ func peerMCPGo(l net.Listener, ready func()) error {
 	server.AddTool(tool, func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		return mcpgo.NewToolResultText(r.GetString("text", "")), nil
 	})
+	server.AddTool(mcpgo.NewTool("report", mcpgo.WithDescription("totals sales by region"), mcpgo.WithInputSchema[workload.ReportArgs]()),
+		mcpgo.NewStructuredToolHandler(func(_ context.Context, _ mcpgo.CallToolRequest, a workload.ReportArgs) (workload.Report, error) {
+			return workload.Total(a)
+		}))
+	server.AddTool(mcpgo.NewTool("sha", mcpgo.WithDescription("digests 64 KiB"), mcpgo.WithInputSchema[workload.SHAArgs]()),
+		mcpgo.NewTypedToolHandler(func(_ context.Context, _ mcpgo.CallToolRequest, a workload.SHAArgs) (*mcpgo.CallToolResult, error) {
+			return mcpgo.NewToolResultText(workload.Digest(a)), nil
+		}))
 	if l != nil {
 		return serveHandler(l, mcpgoserver.NewStreamableHTTPServer(server), ready)
 	}

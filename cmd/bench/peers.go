@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -31,6 +31,8 @@ type setting struct {
 	inFlight  int
 	size      int // bytes of the text
 }
+
+func (s setting) call() toolCall { return echoCall(payload(s.size)) }
 
 func (s setting) String() string {
 	size := fmt.Sprintf("%dB", s.size)
@@ -65,7 +67,8 @@ type measured struct {
 	rates     []float64 // calls per second, by round
 	latencies []time.Duration
 	calls     int
-	bytes     uint64 // allocated by the server meanwhile
+	bytes     uint64        // allocated by the server meanwhile
+	cpu       time.Duration // spent by the server meanwhile
 }
 
 func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
@@ -82,13 +85,13 @@ func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
 			return nil, fmt.Errorf("%s on %s: %w", name, s.transport, err)
 		}
 		servers[name], results[name] = p, &measured{}
-		if err := p.measure(s, o.slice/4, &measured{}); err != nil { // warm
+		if err := p.measure(s.call(), s.inFlight, o.slice/4, &measured{}); err != nil { // warm
 			return nil, fmt.Errorf("%s, %s: %w", name, s, err)
 		}
 	}
 	for range min(o.rounds, peerRounds) {
 		for _, name := range peerNames() {
-			if err := servers[name].measure(s, o.slice, results[name]); err != nil {
+			if err := servers[name].measure(s.call(), s.inFlight, o.slice, results[name]); err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", name, s, err)
 			}
 		}
@@ -106,17 +109,18 @@ func benchSetting(ctx context.Context, o options, s setting) ([]row, error) {
 }
 
 // measure calls for a while and adds the results to m.
-func (p *server) measure(s setting, slice time.Duration, m *measured) error {
+func (p *server) measure(c toolCall, inFlight int, slice time.Duration, m *measured) error {
 	before, err := p.allocated()
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	latencies, err := p.wire.calls(payload(s.size), s.inFlight, slice)
+	begin, spent := time.Now(), cpuOf(p.cmd.Process.Pid)
+	latencies, err := p.wire.calls(c, inFlight, slice)
 	if err != nil {
 		return err
 	}
 	took := time.Since(begin)
+	m.cpu += cpuOf(p.cmd.Process.Pid) - spent
 	after, err := p.allocated()
 	if err != nil {
 		return err
@@ -130,31 +134,38 @@ func (p *server) measure(s setting, slice time.Duration, m *measured) error {
 
 // rows returns the calls per second, with the other results in the note.
 func (m *measured) rows(name string) []row {
-	slices.Sort(m.latencies)
-	at := func(part float64) float64 {
-		return float64(m.latencies[int(part*float64(len(m.latencies)-1))]) / float64(time.Microsecond)
+	p50, p99, garbage, cpu := m.latency(50), m.latency(99), float64(m.bytes)/float64(m.calls), microseconds(m.cpu)/float64(m.calls)
+	note := fmt.Sprintf("p50 %.4g µs, p99 %.4g µs, CPU %.3g µs/call", p50, p99, cpu)
+	if garbage > 0 {
+		note += fmt.Sprintf(", %.3g B/call", garbage)
 	}
-	p50, p99, garbage := at(0.5), at(0.99), float64(m.bytes)/float64(m.calls)
-	note := fmt.Sprintf("p50 %.4g µs, p99 %.4g µs, %.3g B/call", p50, p99, garbage)
 	return []row{
 		{Name: name, Value: median(m.rates), Unit: "calls/s", note: note},
 		{Name: name + "_p50", Value: p50, Unit: "µs", note: beside},
 		{Name: name + "_p99", Value: p99, Unit: "µs", note: beside},
+		{Name: name + "_cpu", Value: cpu, Unit: "µs/call", note: beside},
 		{Name: name + "_garbage", Value: garbage, Unit: "B/call", note: beside},
 	}
 }
+
+// latency returns the p-th percentile, in microseconds.
+func (m *measured) latency(p int) float64 { return microseconds(percentile(m.latencies, p)) }
 
 // guestFile returns the path of a built guest.
 func guestFile(name string) string { return filepath.Join("build", "bench", name, "echo.wasm") }
 
 // buildGuests builds the guests written in Go.
 func buildGuests(ctx context.Context) error {
-	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy", "report"} {
+	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy", "tools", "toolsextism"} {
 		out, err := filepath.Abs(guestFile(name))
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, ".")
+		overlay, err := workloadOverlay(name)
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-overlay", overlay, "-o", out, ".")
 		cmd.Dir = filepath.Join("cmd", "bench", "testdata", name)
 		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -162,4 +173,27 @@ func buildGuests(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// workloadOverlay writes the overlay with which a guest, a module of its own, has the package workload of this one.
+func workloadOverlay(guest string) (file string, err error) {
+	from, err := filepath.Abs(filepath.Join("cmd", "bench", "internal", "workload", "workload.go"))
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(filepath.Join("cmd", "bench", "testdata", guest, "workload", "workload.go"))
+	if err != nil {
+		return "", err
+	}
+	if file, err = filepath.Abs(guestFile(guest) + ".overlay"); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {to: from}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	return file, os.WriteFile(file, text, 0o644)
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +42,7 @@ func TestPipe_measuresAndChecksAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		latencies, err := p.calls(payload(size), 16, 20*time.Millisecond)
+		latencies, err := p.calls(echoCall(payload(size)), 16, 20*time.Millisecond)
 		if err != nil || len(latencies) != p.sent || p.sent == 0 {
 			t.Errorf("%d of %d calls: %v", len(latencies), p.sent, err)
 		}
@@ -51,7 +55,7 @@ func TestPipe_measuresAndChecksAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.calls(payload(100), 4, time.Second); err == nil || !strings.Contains(err.Error(), "unexpected answer") {
+	if _, err := p.calls(echoCall(payload(100)), 4, time.Second); err == nil || !strings.Contains(err.Error(), "unexpected answer") {
 		t.Errorf("got %v, want an error, %q in it", err, "unexpected answer")
 	}
 	_ = in.Close()
@@ -74,11 +78,11 @@ func TestWeb_measuresAndChecksAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if latencies, err := w.calls(payload(100), 4, 10*time.Millisecond); err != nil || len(latencies) < 4 {
+	if latencies, err := w.calls(echoCall(payload(100)), 4, 10*time.Millisecond); err != nil || len(latencies) < 4 {
 		t.Errorf("%d calls: %v", len(latencies), err)
 	}
 	w.session = "another"
-	if _, err := w.calls(payload(100), 1, time.Millisecond); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := w.calls(echoCall(payload(100)), 1, time.Millisecond); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v, want an error, %q in it", err, "404")
 	}
 }
@@ -91,5 +95,36 @@ func TestIDOf_readsTheNumber(t *testing.T) {
 		if got := idOf([]byte(line)); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}
+	}
+}
+
+// TestToolsGuest_isBuiltFromItsSource checks that the guest in Rust was built from its current source.
+func TestToolsGuest_isBuiltFromItsSource(t *testing.T) {
+	dir := filepath.Join("testdata", "toolsrust")
+	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"} {
+		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
+			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make tools-guest", name, err)
+		}
+	}
+}
+
+// TestGoal_saysWhatIsMissed checks both directions, and that a run without a goal's row is an error.
+func TestGoal_saysWhatIsMissed(t *testing.T) {
+	g := goals()[0]
+	for value, want := range map[float64]string{g.limit: fmt.Sprintf("≤ %.3g", g.limit), g.limit + 1: fmt.Sprintf("≤ %.3g missed", g.limit)} {
+		if got := (row{Name: g.row, Value: value}).goal(); got != want {
+			t.Errorf("%v: got %q, want %q", value, got, want)
+		}
+	}
+	if got := (row{Name: "no such row"}).goal(); got != "" {
+		t.Errorf("got %q, want no goal", got)
+	}
+	if err := unmeasured([]row{{Name: g.row}}); err == nil || strings.Contains(err.Error(), g.row) || !strings.Contains(err.Error(), goals()[1].row) {
+		t.Errorf("got %v, want an error with the other goals", err)
 	}
 }

@@ -42,19 +42,19 @@ func (p *pipe) answer() ([]byte, error) {
 }
 
 // calls writes in this goroutine and reads in a second one, so that full pipes cannot deadlock.
-func (p *pipe) calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error) {
+func (p *pipe) calls(c toolCall, inFlight int, slice time.Duration) ([]time.Duration, error) {
 	f := &flight{sent: map[int]time.Time{}, slots: make(chan struct{}, inFlight), due: make(chan struct{}, inFlight)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.land(p, text)
+		f.land(p, c)
 	}()
 	var request []byte
 	var err error
 	for end := time.Now().Add(slice); time.Now().Before(end) && err == nil && f.problem() == nil; {
 		f.slots <- struct{}{}
 		p.sent++
-		request = append(appendCall(request[:0], p.sent, text), '\n')
+		request = append(c.append(request[:0], p.sent), '\n')
 		f.leave(p.sent)
 		_, err = p.in.Write(request)
 	}
@@ -88,11 +88,11 @@ func (f *flight) leave(id int) {
 }
 
 // land reads an answer for each call, even after an error: otherwise the server would block on a full pipe.
-func (f *flight) land(p *pipe, text string) {
+func (f *flight) land(p *pipe, c toolCall) {
 	for range f.due {
 		line, err := p.answer()
 		now := time.Now()
-		if err == nil && !isAnswer(line, text) {
+		if err == nil && !c.isAnswer(line) {
 			err = fmt.Errorf("unexpected answer: %.300s", line)
 		}
 		f.mu.Lock()
@@ -171,7 +171,7 @@ func (w *web) post(ctx context.Context, message []byte) ([]byte, error) {
 }
 
 // calls uses a goroutine for each call in flight.
-func (w *web) calls(text string, inFlight int, slice time.Duration) ([]time.Duration, error) {
+func (w *web) calls(c toolCall, inFlight int, slice time.Duration) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
 	var failed error
@@ -179,7 +179,7 @@ func (w *web) calls(text string, inFlight int, slice time.Duration) ([]time.Dura
 	end := time.Now().Add(slice)
 	for n := range inFlight {
 		callers.Go(func() {
-			latencies, err := w.callAlone(text, n*1_000_000, end)
+			latencies, err := w.callAlone(c, n*1_000_000, end)
 			mu.Lock()
 			defer mu.Unlock()
 			all, failed = append(all, latencies...), errors.Join(failed, err)
@@ -190,14 +190,14 @@ func (w *web) calls(text string, inFlight int, slice time.Duration) ([]time.Dura
 }
 
 // callAlone makes calls one after the other.
-func (w *web) callAlone(text string, id int, end time.Time) (latencies []time.Duration, err error) {
+func (w *web) callAlone(c toolCall, id int, end time.Time) (latencies []time.Duration, err error) {
 	var request []byte
 	for time.Now().Before(end) || len(latencies) == 0 {
 		id++
-		request = appendCall(request[:0], id, text)
+		request = c.append(request[:0], id)
 		begin := time.Now()
 		body, err := w.post(context.Background(), request)
-		if err == nil && !isAnswer(body, text) {
+		if err == nil && !c.isAnswer(body) {
 			err = fmt.Errorf("unexpected answer: %.300s", body)
 		}
 		if err != nil {

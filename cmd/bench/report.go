@@ -6,27 +6,28 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/cmd/bench/internal/workload"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
-// reportRequest is a call with twenty records, 1.3 KB of arguments and 2 KB of result.
-func reportRequest() runtime.Request {
-	regions, products := []string{"north", "south", "east", "west"}, []string{"bolt", "nut", "screw"}
-	sales := make([]string, 20)
-	for i := range sales {
-		note := ""
-		if i%7 == 0 {
-			note = fmt.Sprintf(`,"note":"note %d"`, i)
-		}
-		sales[i] = fmt.Sprintf(`{"region":%q,"product":%q,"quantity":%d,"price":%d.25%s}`, regions[i%4], products[i%3], i%9+1, i%5, note)
-	}
-	return runtime.Request{Method: "tools/call",
-		Params: json.RawMessage(`{"name":"report","arguments":{"title":"sales","sales":[` + strings.Join(sales, ",") + `]}}`)}
+// reportCall is a call with twenty records, 1.3 KB of arguments and 2 KB of result.
+func reportCall() toolCall {
+	arguments, _ := json.Marshal(workload.Example(20)) // of strings and numbers
+	return toolCall{"report", string(arguments), "20 sales in 4 regions"}
+}
+
+// shaCall digests 64 KiB.
+func shaCall() toolCall {
+	return toolCall{"sha", `{"seed":7}`, workload.Digest(workload.SHAArgs{Seed: 7})}
+}
+
+// request returns the call for a pool.
+func (c toolCall) request() runtime.Request {
+	return runtime.Request{Method: "tools/call", Params: json.RawMessage(`{"name":"` + c.tool + `","arguments":` + c.arguments + `}`)}
 }
 
 // coldDialect is a dialect whose guests have no warm-up of their own.
@@ -43,7 +44,7 @@ func (d coldDialect) WarmUp() runtime.Request { return d.request }
 // benchReport calls a tool that decodes, groups, sorts and encodes: in clean instances, with and without the guest's
 // warm-up, and in one instance that is kept.
 func benchReport(ctx context.Context, o options, engine *runtime.Engine) ([]row, error) {
-	wasm, err := os.ReadFile(guestFile("report"))
+	wasm, err := os.ReadFile(guestFile("tools"))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func benchReport(ctx context.Context, o options, engine *runtime.Engine) ([]row,
 	}
 	gates := hostfuncs.NewHost(&hostfuncs.Options{})
 	defer gates.Close()
-	request := reportRequest()
+	request := reportCall().request()
 	warm := native.New()
 	cold := coldDialect{warm, runtime.Request{Method: "plugin/describe"}}
 	pools := []*gatedPool{

@@ -1,4 +1,4 @@
-module example.com/report
+module example.com/tools
 
 go 1.26.0
 

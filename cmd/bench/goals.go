@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// goal is the value that a row has to reach: at most limit, or at least it.
+type goal struct {
+	row   string
+	limit float64
+	least bool
+}
+
+// goals returns the rows that compare this host with a native server, or with a former state of itself.
+func goals() []goal {
+	return []goal{
+		{row: "tools_stdio_report_1_go_over_gosdk", limit: 1.3},
+		{row: "tools_stdio_report_1_go_over_go_kept", limit: 1.15},
+		{row: "tools_http_report_1_rust_over_mcpgo", limit: 1},
+		{row: "tools_http_report_8_rust_over_mcpgo", limit: 1},
+		{row: "tools_http_report_32_rust_over_mcpgo", limit: 1},
+		{row: "tools_http_echo_1_rust_over_mcpgo", limit: 1},
+		{row: "tools_http_report_32_go_tail", limit: 3},
+		{row: "tools_stdio_echo_1_extism_p50", limit: 80},
+	}
+}
+
+// goal returns the goal of the row as text, "" if it has none.
+func (r row) goal() string {
+	i := slices.IndexFunc(goals(), func(g goal) bool { return g.row == r.Name })
+	if i < 0 {
+		return ""
+	}
+	g, sign := goals()[i], "≤"
+	missed := r.Value > g.limit
+	if g.least {
+		sign, missed = "≥", r.Value < g.limit
+	}
+	text := fmt.Sprintf("%s %.3g", sign, g.limit)
+	if missed {
+		text += " missed"
+	}
+	return text
+}
+
+// unmeasured returns an error that names the goals without a row.
+func unmeasured(rows []row) error {
+	var names []string
+	for _, g := range goals() {
+		if !slices.ContainsFunc(rows, func(r row) bool { return r.Name == g.row }) {
+			names = append(names, g.row)
+		}
+	}
+	if names != nil {
+		return fmt.Errorf("goals without a row: %s", strings.Join(names, ", "))
+	}
+	return nil
+}
