@@ -23,7 +23,13 @@ func goals() []goal {
 		{row: "tools_http_report_32_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_echo_1_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_report_32_go_tail", limit: 3},
+		{row: "first_call_warm_go_ms", limit: 10},
+		{row: "plugins_50_rss_MB", limit: 600},
+		{row: "plugins_50_rss_idle_MB", limit: 150},
+		{row: "plugins_50_state_over_plugins", limit: 2.5},
 		{row: "tools_stdio_echo_1_extism_p50", limit: 80},
+		{row: "metered_over_plain_geomean", limit: 1.1},
+		{row: "cores_echo_2_over_1", limit: 1.7, least: true},
 	}
 }
 

@@ -41,11 +41,12 @@ type options struct {
 	rounds int           // measurements of each server, in turn
 	calls  int           // calls of one round
 	slice  time.Duration // duration of one round, where a rate is measured
+	quick  bool          // shorter waits and fewer plugins too
 }
 
 func suites() []suite {
 	return []suite{
-		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"tools", benchTools}, {"peers", benchPeers}, {"startup", benchStartup},
+		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"tools", benchTools}, {"peers", benchPeers}, {"startup", benchStartup}, {"firstcall", benchFirstCall}, {"fifty", benchFifty}, {"cores", benchCores},
 		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"questions", benchQuestions}, {"fairness", benchFairness},
 	}
 }
@@ -76,7 +77,7 @@ func bench(out, only string, quick bool) error {
 	}
 	o := options{rounds: 7, calls: 20_000, slice: peerSlice}
 	if quick {
-		o = options{rounds: 3, calls: 2_000, slice: quickSlice}
+		o = options{rounds: 3, calls: 2_000, slice: quickSlice, quick: true}
 	}
 	var rows []row
 	for _, s := range suites() {

@@ -29,7 +29,7 @@ type kernel struct {
 
 func kernels() []kernel {
 	return []kernel{{"spin", 5_000_000, false}, {"sieve", 900_000, false}, {"fib", 29, false}, {"matmul", 150, false},
-		{"sha256", 600, true}, {"sort", 40_000, true}, {"json", 300, true}, {"regex", 150, true}}
+		{"sha256", 600, true}, {"sort", 40_000, true}, {"json", 300, true}, {"regex", 150, true}, {"report", 50, true}, {"sha", 10, true}}
 }
 
 // The ways to compile the kernels: unchanged, metered by this host, and with wazero's check of the context in every

@@ -41,6 +41,28 @@ func (p *pipe) answer() ([]byte, error) {
 	}
 }
 
+// ask sends a request and returns its answer. No call may be in flight.
+func (p *pipe) ask(method string) ([]byte, error) {
+	p.sent++
+	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q}`+"\n", p.sent, method); err != nil {
+		return nil, err
+	}
+	return p.answer()
+}
+
+// once makes one call.
+func (p *pipe) once(c toolCall) error {
+	p.sent++
+	if _, err := p.in.Write(append(c.append(nil, p.sent), '\n')); err != nil {
+		return err
+	}
+	line, err := p.answer()
+	if err == nil && !c.isAnswer(line) {
+		err = fmt.Errorf("unexpected answer: %.300s", line)
+	}
+	return err
+}
+
 // calls writes in this goroutine and reads in a second one, so that full pipes cannot deadlock.
 func (p *pipe) calls(c toolCall, inFlight int, slice time.Duration) ([]time.Duration, error) {
 	f := &flight{sent: map[int]time.Time{}, slots: make(chan struct{}, inFlight), due: make(chan struct{}, inFlight)}

@@ -34,7 +34,16 @@ func benchStartup(ctx context.Context, o options) ([]row, error) {
 	}
 	defer os.RemoveAll(dir)
 	plugins, state := filepath.Join(dir, "plugins"), filepath.Join(dir, "state")
-	size, err := writePlugins(plugins, guestFile("nativepdk"))
+	wasm, err := os.ReadFile(guestFile("nativepdk"))
+	if err == nil {
+		wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, []byte(benchManifest))
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := writePlugins(plugins, startPlugins, func(i int) ([]byte, error) {
+		return wasmbin.SetCustomSection(wasm, "bench", fmt.Appendf(nil, "copy %d", i))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -61,25 +70,18 @@ func benchStartup(ctx context.Context, o options) ([]row, error) {
 	}, nil
 }
 
-// writePlugins packs one plugin, and fills dir with copies that differ in a custom section.
-func writePlugins(dir, from string) (size int, err error) {
-	wasm, err := os.ReadFile(from)
-	if err != nil {
-		return 0, err
-	}
-	if wasm, err = wasmbin.SetCustomSection(wasm, wasmbin.ManifestSection, []byte(benchManifest)); err != nil {
-		return 0, err
-	}
+// writePlugins fills dir with n plugins, and returns the size of one.
+func writePlugins(dir string, n int, plugin func(i int) ([]byte, error)) (size int, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err
 	}
-	for i := range startPlugins {
-		copied, err := wasmbin.SetCustomSection(wasm, "bench", fmt.Appendf(nil, "copy %d", i))
+	for i := range n {
+		wasm, err := plugin(i)
 		if err != nil {
 			return 0, err
 		}
-		size = len(copied)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("p%03d.wasm", i)), copied, 0o644); err != nil {
+		size = len(wasm)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("p%03d.wasm", i)), wasm, 0o644); err != nil {
 			return 0, err
 		}
 	}

@@ -36,7 +36,7 @@ func toolServers() []toolServer {
 
 // launchHost starts the host as a user would, over a folder with one plugin. Its folders stay in build between runs.
 func launchHost(ctx context.Context, name, file, state, transport string) (*server, error) {
-	dir := filepath.Join("build", "bench", "hosts", name)
+	dir := hostFolder(name)
 	plugins, config := filepath.Join(dir, "plugins"), filepath.Join(dir, "sallyport.yaml")
 	if err := os.MkdirAll(plugins, 0o755); err != nil {
 		return nil, err
@@ -58,6 +58,9 @@ func launchHost(ctx context.Context, name, file, state, transport string) (*serv
 	}
 	return launchCommand(exec.CommandContext(ctx, hostBinary, args...), transport)
 }
+
+// hostFolder returns the folder of a host that launchHost starts.
+func hostFolder(name string) string { return filepath.Join("build", "bench", "hosts", name) }
 
 func launchNode(ctx context.Context, transport string) (*server, error) {
 	return launchCommand(exec.CommandContext(ctx, "node", filepath.Join("build", "bench", "node", "server.mjs"), transport), transport)

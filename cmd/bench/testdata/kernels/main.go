@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/bench/internal/workload"
 )
 
 func main() {}
@@ -66,6 +68,37 @@ func encode(n uint32) uint32 {
 	}
 	again, _ := json.Marshal(back)
 	return crc32.ChecksumIEEE(again)
+}
+
+//go:wasmexport report
+func report(n uint32) uint32 {
+	arguments, err := json.Marshal(workload.Example(20))
+	var sum uint32
+	for range n {
+		var a workload.ReportArgs
+		if err = json.Unmarshal(arguments, &a); err != nil {
+			return 0
+		}
+		r, err := workload.Total(a)
+		if err != nil {
+			return 0
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return 0
+		}
+		sum += crc32.ChecksumIEEE(text)
+	}
+	return sum
+}
+
+//go:wasmexport sha
+func sha(n uint32) uint32 {
+	var sum uint32
+	for i := range n {
+		sum += crc32.ChecksumIEEE([]byte(workload.Digest(workload.SHAArgs{Seed: int(i)})))
+	}
+	return sum
 }
 
 //go:wasmexport regex

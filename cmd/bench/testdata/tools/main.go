@@ -8,7 +8,8 @@ import (
 	"example.com/tools/workload"
 )
 
-var plugin = sallyport.New("tools", "1",
+// The version is replaced in copies of the module, which then differ in their data.
+var plugin = sallyport.New("tools", "copy 000",
 	sallyport.Tool("echo", "answers with its text", func(_ *sallyport.Call, a workload.EchoArgs) (string, error) { return a.Text, nil }),
 	sallyport.Tool("report", "totals sales by region",
 		func(_ *sallyport.Call, a workload.ReportArgs) (workload.Report, error) { return workload.Total(a) },
