@@ -49,6 +49,8 @@ var homes = map[string][]string{
 	"github.com/mark3labs/mcp-go":            {"cmd/bench"},
 	"github.com/creack/pty":                  {"cmd/sallyport/internal/ui/terminaltest"},
 	"github.com/extism/go-sdk":               {"registry/extismfile", "cmd/bench"},
+	"oras.land/oras-go":                      {"registry/source"},
+	"github.com/opencontainers":              {"registry/source"},
 }
 
 type listed struct {

@@ -93,6 +93,23 @@ func (p Pin) check() error {
 	if strings.ContainsAny(p.File, `/\`) {
 		return fmt.Errorf("the file %.100q is more than a name", p.File)
 	}
+	return p.Origin.check()
+}
+
+// maxOrigin limits the text of an origin, in bytes; that of an address bar of browsers.
+const maxOrigin = 2048
+
+// check is the part of Pin.check for an origin, nil for none.
+func (o *Origin) check() error {
+	if o == nil {
+		return nil
+	}
+	if _, ok := digits(o.Digest); !ok {
+		return fmt.Errorf("%.100q is no digest", o.Digest)
+	}
+	if o.From == "" || len(o.From) > maxOrigin {
+		return fmt.Errorf("the origin %.100q is none", o.From)
+	}
 	return nil
 }
 

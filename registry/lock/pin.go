@@ -29,6 +29,13 @@ type Pin struct {
 	Wants       []json.RawMessage `json:"wants,omitempty"`
 	Definitions map[string]string `json:"definitions,omitempty"` // the Hash of each
 	Rejected    []string          `json:"rejected,omitempty"`    // rejected digests, the latest last
+	Origin      *Origin           `json:"origin,omitempty"`      // the source of the bytes; nil for a file put there by hand
+}
+
+// Origin is the source that a plugin was fetched from.
+type Origin struct {
+	From   string `json:"from"`   // where newer versions appear: oci://ghcr.io/acme/weather:1
+	Digest string `json:"digest"` // of the fetched image or file
 }
 
 // Pin returns the terms in the form of the lock file; path is the plugin's file.
