@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest bench challenges conformance clients programs browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest bench challenges conformance clients programs servers browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -58,7 +58,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers browser conformance fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -148,6 +148,9 @@ clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio an
 
 programs: $(BIN) ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
+
+servers: $(BIN) ## MCP servers of others as plugins, beside the same servers natively (listens on port 80 of loopback)
+	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
 
 browser: $(BIN) plugins ## the console page in a headless Chromium, which apt-get installs if it is missing
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
