@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest bench challenges conformance clients programs servers browser clean FORCE
+.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine bench challenges conformance clients programs servers browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -120,6 +120,10 @@ escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev
 tools-guest: ## build it again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32 and lld
 	cd cmd/bench/testdata/toolsrust && cargo build --quiet --release --locked --target wasm32-wasi --target-dir ../../../../build/tools-guest && \
 	  cp ../../../../build/tools-guest/wasm32-wasi/release/tools.wasm . && sha256sum Cargo.toml Cargo.lock src/lib.rs tools.wasm > SHA256SUMS
+
+# The engine of scripts is committed too, and tied to its sources in the same way.
+script-engine: ## build it again: needs cargo, clang, lld, wasi-libc and libclang-rt-dev-wasm32
+	registry/script/engine/build.sh build/script-engine
 
 # The compared server on Node, with its SDK from npm.
 build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/bench/testdata/toolsnode/package-lock.json

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 )
 
 // hold holds back plugins with the same name, compared without case: all but the one that was approved under it. A file
@@ -35,8 +36,8 @@ func (pl *planner) holdSame(same []*plan) {
 			p.held = fmt.Errorf("%s was approved as the plugin %s, and serves; %s shows the changes of %s",
 				approved.where(), approved.name, pl.approvals.command(approved.name), p.where())
 		case !pl.exact(p) && (len(exact) > 0 || pl.keyOf(p) != ""):
-			p.held = fmt.Errorf("the plugin %s is the file %s.wasm: rename %s, or give it its own key and source in sallyport.yaml",
-				p.name, p.name, p.where())
+			p.held = fmt.Errorf("the plugin %s is the file %s%s: rename %s, or give it its own key and source in sallyport.yaml",
+				p.name, p.name, filepath.Ext(p.path), p.where())
 		case pl.exact(p) && len(exact) > 1, len(exact) == 0 && len(same) > 1:
 			p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", p.name, files(same))
 		}
@@ -72,6 +73,7 @@ func (pl *planner) holdOtherCase(p *plan) {
 func (pl *planner) exact(p *plan) bool {
 	base := filepath.Base(p.path)
 	return p.path == "" || pl.given != nil || document.Is(p.path) || base == p.name+".wasm" || base == p.name+".json" ||
+		script.Is(p.path) && base == p.name+filepath.Ext(base) ||
 		pl.folders.source(pl.configs[p.name]) == p.path
 }
 

@@ -32,6 +32,7 @@ var homes = map[string][]string{
 	"github.com/dlclark/regexp2":             {"internal/jsonschema/regex"},
 	"github.com/zalando/go-keyring":          {"hostfuncs/secret"},
 	"github.com/fsnotify/fsnotify":           {"registry/folder"},
+	"github.com/evanw/esbuild":               {"registry/script"},
 	"github.com/spf13/viper":                 {"cmd/sallyport/internal/settings"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
 	"go.yaml.in/yaml":                        {"internal/strictyaml"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 )
 
@@ -24,7 +25,7 @@ func (f *Watcher) wanted(path string) bool {
 // isPlugin reports whether a file name in the folder is that of a plugin.
 func isPlugin(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
-	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
+	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || script.Is(name) || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
 }
 
 // subject returns the plugin file that a changed file is, or belongs to.

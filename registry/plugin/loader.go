@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/cache"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -86,6 +87,10 @@ func (l *Loader) known(path, digest string) (*Module, bool) {
 
 // examine reads a module's manifest: from its custom section, or by running plugin/describe.
 func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) (*Module, error) {
+	wasm, err := script.Expand(wasm)
+	if err != nil {
+		return nil, err
+	}
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
@@ -161,6 +166,10 @@ func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 func (l *Loader) Compile(ctx context.Context, wasm []byte) (*runtime.Module, error) {
 	if l.Engine == nil {
 		return nil, errors.New("this host runs no modules")
+	}
+	wasm, err := script.Expand(wasm)
+	if err != nil {
+		return nil, err
 	}
 	return l.Engine.Compile(ctx, wasm)
 }

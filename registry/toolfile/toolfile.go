@@ -32,6 +32,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -90,12 +91,15 @@ func Stamp(path string) (fileid.Stamp, error) {
 	return st.With(tool), nil // a folder of that name is an error of Read
 }
 
-// Read reads a plugin file: its own bytes, or with a tool file beside it those of both. Errors do not name the path,
+// Read reads a plugin file: its own bytes, with a tool file beside it those of both, and of a script its sources. Errors do not name the path,
 // unless it is that of the tool file.
 func Read(path string) ([]byte, fileid.Stamp, error) { return ReadBy(fileid.Read, path) }
 
 // ReadBy is Read with a function that reads the module.
 func ReadBy(read func(string) ([]byte, fileid.Stamp, error), path string) ([]byte, fileid.Stamp, error) {
+	if script.Is(path) {
+		return script.Read(path)
+	}
 	wasm, st, err := read(path)
 	beside := Beside(path)
 	if err != nil || beside == "" {

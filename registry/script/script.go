@@ -1,0 +1,112 @@
+// Package script makes plugins of JavaScript and TypeScript files.
+//
+//	hello.ts ──▶ Read ──▶ container: the sources ──▶ Expand ──▶ a module: engine + library + bundle
+//	  imports               (digest, lock, copies)                (compiled, imaged)
+//
+// A container is a module without code that holds the script and everything it imports, as the author wrote it. Its bytes
+// are what the operator approves: they do not change with a version of the host, and two of them can be compared as text.
+// Expand bundles the sources and adds them, as one data segment, to the engine: QuickJS-ng as a guest of the native ABI,
+// behind the same imports, limits and clean memory as any other. Since the segment is not part of the code, all scripts
+// share one compiled engine.
+//
+// On the host a script is only parsed, by esbuild, within limits of size, depth and time.
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// Section is the custom section of a container. Its content is a Source in JSON.
+const Section = "sallyport.script"
+
+// Source is a script with everything it imports.
+type Source struct {
+	Entry string `json:"entry"` // the path of the script itself
+	Files []File `json:"files"` // sorted by path
+}
+
+// File is one source file.
+type File struct {
+	Path    string            `json:"path"` // relative to the folder of the script, with slashes
+	Text    string            `json:"text"`
+	Imports map[string]string `json:"imports,omitempty"` // the paths of what it imports, by the text of the import
+	Pure    bool              `json:"pure,omitempty"`    // its package declares that it has no side effects
+}
+
+// Is reports by its name whether a file is a script. Declarations are not: tool.d.ts has no code.
+func Is(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	switch filepath.Ext(name) {
+	case ".js":
+		return true
+	case ".ts":
+		return !strings.HasSuffix(name, ".d.ts")
+	}
+	return false
+}
+
+// Read reads a script and the files that it imports, and returns them as a container. Errors have file, line and column.
+func Read(path string) ([]byte, fileid.Stamp, error) {
+	text, st, err := fileid.Read(path)
+	if err != nil {
+		return nil, st, err
+	}
+	s, err := collect(path, text)
+	if err != nil {
+		return nil, st, err
+	}
+	container, err := s.container()
+	return container, st, err
+}
+
+// empty is a module without sections.
+var empty = []byte("\x00asm\x01\x00\x00\x00")
+
+func (s *Source) container() ([]byte, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return wasmbin.SetCustomSection(empty, Section, raw)
+}
+
+// SourceOf returns the sources in a container; false if the module is none.
+func SourceOf(b *wasmbin.Binary) (*Source, bool) {
+	raw, ok := b.CustomSection(Section)
+	var s Source
+	if !ok || json.Unmarshal(raw, &s) != nil {
+		return nil, false
+	}
+	return &s, true
+}
+
+// Expand returns the module of a container, and other modules unchanged.
+func Expand(wasm []byte) ([]byte, error) {
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	raw, ok := b.CustomSection(Section)
+	if !ok {
+		return wasm, nil
+	}
+	var s Source
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("the section %s is damaged: %w", Section, err)
+	}
+	bundle, err := s.bundle()
+	if err != nil {
+		return nil, err
+	}
+	return bundle.module()
+}
+
+// errTooLarge is wrapped by errors about sizes.
+var errTooLarge = errors.New("too large")

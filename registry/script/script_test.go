@@ -1,0 +1,167 @@
+package script
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// write makes a folder of files and returns the path of the first one.
+func write(t testing.TB, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, filepath.FromSlash(files[i]))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, filepath.FromSlash(files[0]))
+}
+
+func read(t testing.TB, files ...string) []byte {
+	t.Helper()
+	container, _, err := Read(write(t, files...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return container
+}
+
+// hello is the smallest script.
+const hello = `import { tool } from "sallyport";
+tool("hello", "Greets.", { name: "string" }, ({ name }: { name: string }) => "Hello, " + name);
+`
+
+// TestEngine_isBuiltFromItsSource checks that the engine was built from its current source.
+func TestEngine_isBuiltFromItsSource(t *testing.T) {
+	sums, err := os.ReadFile(filepath.Join("engine", "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"build.sh", "engine.c", "source/Cargo.lock", "engine.wasm"} {
+		raw, err := os.ReadFile(filepath.Join("engine", filepath.FromSlash(name)))
+		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
+			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make script-engine", name, err)
+		}
+	}
+}
+
+func TestIs_codeButNotDeclarations(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a.ts": true, "a.js": true, "A.TS": true, "a.d.ts": false, "a.tsx": false, "a.json": false, "ts": false, "a.ts.bak": false,
+	} {
+		if got := Is(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A container has the sources as they were written, and the same bytes for the same sources in any folder.
+func TestRead_keepsTheSources(t *testing.T) {
+	files := []string{"hello.ts", `import { greeting } from "./lib/text"; greeting();` + "\n" + hello, "lib/text.ts", "export const greeting = 'x' // a comment", "unused.ts", "1"}
+	first, second := read(t, files...), read(t, files...)
+	if !bytes.Equal(first, second) {
+		t.Errorf("got %q and %q, want the same bytes", first, second)
+	}
+	b, err := wasmbin.Read(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := SourceOf(b)
+	if !ok || s.Entry != "hello.ts" || len(s.Files) != 2 || s.Files[0].Text != files[1] || s.Files[1].Text != files[3] {
+		t.Errorf("got %+v, %v, want hello.ts and lib/text.ts as they were written", s, ok)
+	}
+}
+
+// The code of the module does not depend on the script, so that the engine is compiled once for all of them.
+func TestExpand_sharesTheCode(t *testing.T) {
+	var first []byte
+	for _, text := range []string{hello, "export default 'x'.repeat(3)"} {
+		wasm, err := Expand(read(t, "a.ts", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := wasmbin.Read(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: 64 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = code
+		}
+		if !bytes.Equal(first, code) {
+			t.Errorf("got different code for %q, want that of the other script", text)
+		}
+	}
+}
+
+func TestExpand_leavesOtherModules(t *testing.T) {
+	if got, err := Expand(empty); err != nil || !bytes.Equal(got, empty) {
+		t.Errorf("got %q, %v, want the same bytes", got, err)
+	}
+}
+
+// Each error of a script says where it is.
+func TestRead_errorsHaveAPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"syntax":        {[]string{"a.ts", "let x = 1;\nlet y = = 2;"}, `a.ts:2:9: Unexpected "="`},
+		"two":           {[]string{"a.ts", "import './b';\nimport './c';"}, `a.ts:1:8: there is no "./b" (and 1 more)`},
+		"package":       {[]string{"a.ts", "import 'left-pad';"}, `a.ts:1:8: there is no "left-pad": it is looked for in node_modules beside the script, and modules of Node itself are not offered`},
+		"node":          {[]string{"a.js", "import fs from 'node:fs';"}, `a.js:1:16: there is no "node:fs"`},
+		"in an import":  {[]string{"a.ts", "import './b'", "b.ts", "let x ="}, `b.ts:1:8: Unexpected end of file`},
+		"unknown type":  {[]string{"a.ts", "import './b.css'", "b.css", "a {}"}, "b.css:1:"},
+		"brackets":      {[]string{"a.js", "\n" + strings.Repeat("(", 5000)}, "a.js: 2:2001: more than 2000 brackets are open here"},
+		"large":         {[]string{"a.js", strings.Repeat("/", 20<<20)}, "too large: a source file has at most 1 MiB"},
+		"large imports": {largeImports(), "too large: a script and its imports have at most 16 MiB together"},
+	} {
+		_, _, err := Read(write(t, c.files...))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// largeImports returns a script whose imports are over the limit together.
+func largeImports() []string {
+	files := []string{"a.js", ""}
+	for i := range 20 {
+		files[1] += fmt.Sprintf("import './b%d';\n", i)
+		files = append(files, fmt.Sprintf("b%d.js", i), strings.Repeat(" ", 1<<20))
+	}
+	return files
+}
+
+// Only files below the folder of the script are read, by whatever way they are named.
+func TestRead_staysInTheFolder(t *testing.T) {
+	outside := write(t, "secret.js", "export default 'secret'")
+	for _, from := range []string{outside, "./link.js", "../" + filepath.Base(filepath.Dir(outside)) + "/secret.js"} {
+		path := write(t, "a.js", fmt.Sprintf("import s from %q; s;", filepath.ToSlash(from)))
+		if err := os.Symlink(outside, filepath.Join(filepath.Dir(path), "link.js")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(path); err == nil {
+			t.Errorf("%s: got no error, want one for a file outside of the folder", from)
+		}
+	}
+}
