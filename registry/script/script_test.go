@@ -152,7 +152,7 @@ func largeImports() []string {
 	return files
 }
 
-// Only files below the folder of the script are read, by whatever way they are named.
+// Only files below the folder of the script are read, by any path.
 func TestRead_staysInTheFolder(t *testing.T) {
 	outside := write(t, "secret.js", "export default 'secret'")
 	for _, from := range []string{outside, "./link.js", "../" + filepath.Base(filepath.Dir(outside)) + "/secret.js"} {
