@@ -36,6 +36,29 @@ func main() {
 			"args": os.Args[2:], "stdin": string(stdin), "err": fmt.Sprint(err), "env": os.Environ(),
 			"terminal": info.Mode()&os.ModeCharDevice != 0, "program": os.Args[0],
 		})
+	case "silent":
+	case "reads": // for ever, though there is nothing to read
+		b := make([]byte, 1)
+		for {
+			os.Stdin.Read(b)
+		}
+	case "prompt":
+		fmt.Print("Name? ")
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Printf("hello %q %v", line, err)
+	case "count": // a second call begins anew
+		counter++
+		fmt.Println(counter)
+	default:
+		output(os.Args[1])
+		end(os.Args[1])
+		files(os.Args[1])
+	}
+}
+
+// output writes output of an unusual size or form.
+func output(do string) {
+	switch do {
 	case "gigabyte":
 		w := bufio.NewWriterSize(os.Stdout, 1<<20)
 		for range 1 << 14 {
@@ -48,16 +71,19 @@ func main() {
 		os.Stdout.Write([]byte{0, 1, 2, 0xff, 0xfe})
 	case "half":
 		os.Stdout.WriteString("caf\xc3")
-	case "silent":
-	case "reads": // for ever, though there is nothing to read
-		b := make([]byte, 1)
-		for {
-			os.Stdin.Read(b)
+	case "steps":
+		for i := range 3 {
+			fmt.Fprintf(os.Stderr, "step %d\n", i+1)
 		}
-	case "prompt":
-		fmt.Print("Name? ")
-		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-		fmt.Printf("hello %q %v", line, err)
+		fmt.Println("done")
+	case "colour":
+		os.Stdout.WriteString("\x1b[31mred\x1b[0m")
+	}
+}
+
+// end ends in an unusual way, or never.
+func end(do string) {
+	switch do {
 	case "exit":
 		code, _ := strconv.Atoi(os.Args[2])
 		os.Exit(code)
@@ -78,6 +104,12 @@ func main() {
 		time.Sleep(time.Hour)
 	case "fork":
 		fmt.Println(exec.Command("/bin/true").Run())
+	}
+}
+
+// files writes and reads the file that the second argument names.
+func files(do string) {
+	switch do {
 	case "write":
 		if err := os.WriteFile(os.Args[2], []byte(os.Args[3]), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -95,16 +127,6 @@ func main() {
 			os.Exit(1)
 		}
 		os.Stdout.Write(text)
-	case "count": // a second call begins anew
-		counter++
-		fmt.Println(counter)
-	case "steps":
-		for i := range 3 {
-			fmt.Fprintf(os.Stderr, "step %d\n", i+1)
-		}
-		fmt.Println("done")
-	case "colour":
-		os.Stdout.WriteString("\x1b[31mred\x1b[0m")
 	}
 }
 

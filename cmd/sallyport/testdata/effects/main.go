@@ -122,35 +122,8 @@ func perform(s step) (string, error) {
 			_ = os.Remove(s.Path)
 		}
 		return "ok", os.WriteFile(s.Path, []byte(s.Text), 0o644)
-	case "write":
-		return "ok", os.WriteFile(s.Path, []byte(s.Text), 0o644)
-	case "large":
-		return "ok", os.WriteFile(s.Path, make([]byte, s.Times), 0o644)
-	case "append":
-		f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-		if err != nil {
-			return "", err
-		}
-		_, err = f.WriteString(s.Text)
-		return "ok", errors.Join(err, f.Close())
-	case "remove":
-		return "ok", os.Remove(s.Path)
-	case "removeall":
-		return "ok", os.RemoveAll(s.Path)
-	case "mkdir":
-		return "ok", os.Mkdir(s.Path, 0o755)
-	case "rename":
-		return "ok", os.Rename(s.Path, s.To)
-	case "symlink":
-		return "ok", os.Symlink(s.To, s.Path)
-	case "link":
-		return "ok", os.Link(s.Path, s.To)
 	case "readlink":
 		return os.Readlink(s.Path)
-	case "truncate":
-		return "ok", os.Truncate(s.Path, 0)
-	case "chtimes":
-		return "ok", os.Chtimes(s.Path, time.Unix(1, 0), time.Unix(1, 0))
 	case "stat":
 		info, err := os.Stat(s.Path)
 		if err != nil {
@@ -182,7 +155,41 @@ func perform(s step) (string, error) {
 	case "ask":
 		return askFor(s.Text, s.Params)
 	}
-	return "", errors.New("nobody knows how to " + s.Do)
+	return "ok", change(s)
+}
+
+// change changes the file of the step.
+func change(s step) error {
+	switch s.Do {
+	case "write":
+		return os.WriteFile(s.Path, []byte(s.Text), 0o644)
+	case "large":
+		return os.WriteFile(s.Path, make([]byte, s.Times), 0o644)
+	case "remove":
+		return os.Remove(s.Path)
+	case "removeall":
+		return os.RemoveAll(s.Path)
+	case "mkdir":
+		return os.Mkdir(s.Path, 0o755)
+	case "rename":
+		return os.Rename(s.Path, s.To)
+	case "symlink":
+		return os.Symlink(s.To, s.Path)
+	case "link":
+		return os.Link(s.Path, s.To)
+	case "truncate":
+		return os.Truncate(s.Path, 0)
+	case "chtimes":
+		return os.Chtimes(s.Path, time.Unix(1, 0), time.Unix(1, 0))
+	case "append":
+		f, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(s.Text)
+		return errors.Join(err, f.Close())
+	}
+	return errors.New("nobody knows how to " + s.Do)
 }
 
 // remembered is what a later call in the same instance finds.

@@ -24,88 +24,109 @@ func pathOpen(fd, flags int32, path unsafe.Pointer, size, oflags int32, base, in
 func files(a args) int32 {
 	root := a.Text
 	open, out, secret := root+"/open/", root+"/out/", root+"/secret.txt"
-	var lines []string
-	note := func(name string, err error) {
-		var p *fs.PathError
-		var l *os.LinkError
-		var s *os.SyscallError
-		switch {
-		case errors.As(err, &p):
-			err = p.Err
-		case errors.As(err, &l):
-			err = l.Err
-		case errors.As(err, &s):
-			err = s.Err
-		}
-		if err == nil {
-			lines = append(lines, name+": ok")
-		} else {
-			lines = append(lines, name+": "+err.Error())
-		}
+	var t attempts
+	t.read(root, open)
+	t.changeReadOnly(open)
+	t.change(root, open, out, secret)
+	entries, err := os.ReadDir(open + "huge")
+	t.note(fmt.Sprintf("huge folder of %d", len(entries)), err)
+	t.lines = append(t.lines, descriptors(open, secret)...)
+	return text("%s", strings.Join(t.lines, "\n"))
+}
+
+// attempts is a line for each thing that was tried.
+type attempts struct{ lines []string }
+
+func (t *attempts) note(name string, err error) {
+	var p *fs.PathError
+	var l *os.LinkError
+	var s *os.SyscallError
+	switch {
+	case errors.As(err, &p):
+		err = p.Err
+	case errors.As(err, &l):
+		err = l.Err
+	case errors.As(err, &s):
+		err = s.Err
 	}
-	get := func(name, path string) {
-		b, err := os.ReadFile(path)
-		if err == nil {
-			err = errors.New("read " + strings.TrimSpace(string(b[:min(len(b), 20)])))
-		}
-		note(name, err)
+	if err == nil {
+		t.lines = append(t.lines, name+": ok")
+	} else {
+		t.lines = append(t.lines, name+": "+err.Error())
 	}
-	put := func(name, path string) { note(name, os.WriteFile(path, []byte("x"), 0o644)) }
-	get("granted", open+"hello.txt")
-	get("dot dot", open+"../secret.txt")
-	get("dot dot within a file", open+"hello.txt/../../secret.txt")
-	get("absolute", "/etc/passwd")
-	get("proc", "/proc/self/root/etc/passwd")
-	get("proc fd", "/proc/self/fd/0")
-	get("dev", "/dev/stdin")
-	get("operator's link out", open+"up")
-	get("operator's absolute link", open+"abs")
-	get("operator's link in", open+"in")
-	get("loop of links", open+"loop")
-	get("fifo", open+"fifo")
-	get("device by link", open+"device")
-	get("NUL", open+"hello.txt\x00.png")
-	get("case", open+"HELLO.TXT")
-	get("trailing slash", open+"hello.txt/")
-	get("long name", open+strings.Repeat("n", 5000))
-	get("long path", open+strings.Repeat("d/", 4000)+"x")
-	get("many dots", open+strings.Repeat("../", 500)+"etc/passwd")
-	get("another spelling", strings.ReplaceAll(open, "/", "//")+"./hello.txt")
+}
+
+func (t *attempts) get(name, path string) {
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = errors.New("read " + strings.TrimSpace(string(b[:min(len(b), 20)])))
+	}
+	t.note(name, err)
+}
+
+func (t *attempts) put(name, path string) { t.note(name, os.WriteFile(path, []byte("x"), 0o644)) }
+
+// read reads by every way in and out of the granted folder.
+func (t *attempts) read(root, open string) {
+	t.get("granted", open+"hello.txt")
+	t.get("dot dot", open+"../secret.txt")
+	t.get("dot dot within a file", open+"hello.txt/../../secret.txt")
+	t.get("absolute", "/etc/passwd")
+	t.get("proc", "/proc/self/root/etc/passwd")
+	t.get("proc fd", "/proc/self/fd/0")
+	t.get("dev", "/dev/stdin")
+	t.get("operator's link out", open+"up")
+	t.get("operator's absolute link", open+"abs")
+	t.get("operator's link in", open+"in")
+	t.get("loop of links", open+"loop")
+	t.get("fifo", open+"fifo")
+	t.get("device by link", open+"device")
+	t.get("NUL", open+"hello.txt\x00.png")
+	t.get("case", open+"HELLO.TXT")
+	t.get("trailing slash", open+"hello.txt/")
+	t.get("long name", open+strings.Repeat("n", 5000))
+	t.get("long path", open+strings.Repeat("d/", 4000)+"x")
+	t.get("many dots", open+strings.Repeat("../", 500)+"etc/passwd")
+	t.get("another spelling", strings.ReplaceAll(open, "/", "//")+"./hello.txt")
 	above, err := os.ReadDir(root)
-	note(fmt.Sprint("list the folder above ", above), err)
-	note("write what may be read", os.WriteFile(open+"hello.txt", []byte("x"), 0o644))
-	_, err = os.OpenFile(open+"hello.txt", os.O_RDONLY|os.O_TRUNC, 0)
-	note("truncate what may be read", err)
-	note("chtimes what may be read", os.Chtimes(open+"hello.txt", time.Unix(1, 0), time.Unix(1, 0)))
-	note("remove what may be read", os.Remove(open+"hello.txt"))
-	get("still there", open+"hello.txt")
-	put("write", out+"a")
-	note("link to outside", os.Symlink("/etc/passwd", out+"passwd"))
-	get("through it", out+"passwd")
-	note("link upwards", os.Symlink("../secret.txt", out+"up"))
-	get("through it too", out+"up")
-	put("write through a link", out+"up")
-	put("write through the operator's link", out+"write-up")
-	note("hard link out", os.Link(secret, out+"hard"))
-	note("hard link to what may be read", os.Link(open+"hello.txt", out+"hard2"))
-	note("rename what may be read", os.Rename(open+"hello.txt", out+"moved"))
-	note("rename out", os.Rename(out+"a", root+"/a"))
-	note("rename over what may be read", os.Rename(out+"a", open+"hello.txt"))
-	note("mkdir", os.MkdirAll(out+"d/e", 0o755))
-	note("rename a folder into itself", os.Rename(out+"d", out+"d/e/f"))
-	note("git hook", os.MkdirAll(out+".git/hooks", 0o755))
-	put("ssh", out+".ssh/authorized_keys")
-	put("mcp", out+".mcp.json")
+	t.note(fmt.Sprint("list the folder above ", above), err)
+}
+
+// changeReadOnly changes files that may only be read.
+func (t *attempts) changeReadOnly(open string) {
+	t.note("write what may be read", os.WriteFile(open+"hello.txt", []byte("x"), 0o644))
+	_, err := os.OpenFile(open+"hello.txt", os.O_RDONLY|os.O_TRUNC, 0)
+	t.note("truncate what may be read", err)
+	t.note("chtimes what may be read", os.Chtimes(open+"hello.txt", time.Unix(1, 0), time.Unix(1, 0)))
+	t.note("remove what may be read", os.Remove(open+"hello.txt"))
+	t.get("still there", open+"hello.txt")
+}
+
+// change changes the folder that may be written, and leaves it by links and renames.
+func (t *attempts) change(root, open, out, secret string) {
+	t.put("write", out+"a")
+	t.note("link to outside", os.Symlink("/etc/passwd", out+"passwd"))
+	t.get("through it", out+"passwd")
+	t.note("link upwards", os.Symlink("../secret.txt", out+"up"))
+	t.get("through it too", out+"up")
+	t.put("write through a link", out+"up")
+	t.put("write through the operator's link", out+"write-up")
+	t.note("hard link out", os.Link(secret, out+"hard"))
+	t.note("hard link to what may be read", os.Link(open+"hello.txt", out+"hard2"))
+	t.note("rename what may be read", os.Rename(open+"hello.txt", out+"moved"))
+	t.note("rename out", os.Rename(out+"a", root+"/a"))
+	t.note("rename over what may be read", os.Rename(out+"a", open+"hello.txt"))
+	t.note("mkdir", os.MkdirAll(out+"d/e", 0o755))
+	t.note("rename a folder into itself", os.Rename(out+"d", out+"d/e/f"))
+	t.note("git hook", os.MkdirAll(out+".git/hooks", 0o755))
+	t.put("ssh", out+".ssh/authorized_keys")
+	t.put("mcp", out+".mcp.json")
 	f, err := os.Create(out + "sparse")
 	if err == nil {
 		err = f.Truncate(1 << 50)
 		f.Close()
 	}
-	note("petabyte", err)
-	entries, err := os.ReadDir(open + "huge")
-	note(fmt.Sprintf("huge folder of %d", len(entries)), err)
-	lines = append(lines, descriptors(open, secret)...)
-	return text("%s", strings.Join(lines, "\n"))
+	t.note("petabyte", err)
 }
 
 // descriptors plays with the numbers of open files.
