@@ -41,7 +41,8 @@ type Call struct {
 }
 
 // Gate is the only way out of the sandbox for one call. It belongs to the guest's goroutine; Close, Denials and
-// Receipt may be called from any.
+// Receipt may be called from any. Its methods are the host functions that belong to no single family, the one way of an
+// effect (pass), and the records that are read after the call.
 type Gate struct {
 	policy   *Policy
 	call     Call

@@ -85,7 +85,8 @@ type Range struct {
 }
 
 // Binary is the parsed head of a module. It holds a view of the whole file, so callers that keep many should copy the
-// needed parts. It is immutable after Read, and safe for concurrent use.
+// needed parts. It is immutable after Read, and safe for concurrent use. It has a method for
+// each section that is read, and one for each question about the module.
 type Binary struct {
 	Imports []Import
 	Exports []Export

@@ -4,7 +4,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
-// Tree is the file system of one call. It serves one goroutine at a time.
+// Tree is the file system of one call. It serves one goroutine at a time. It has a method for each
+// operation on a path, and those that overlay and commit ask before they change anything.
 type Tree struct {
 	mounts  *mountTable
 	access  *access

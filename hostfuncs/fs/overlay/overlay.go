@@ -29,7 +29,8 @@ type Options struct {
 	LinksOut func(host, target string)
 }
 
-// Overlay is the file system of one call, including the call's own changes.
+// Overlay is the file system of one call, including the call's own changes. It has a method for
+// each operation on a path, as jail.Tree has, and those that return its effects and changes.
 type Overlay struct {
 	lower   *jail.Tree
 	view    *view

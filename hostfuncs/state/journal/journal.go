@@ -56,7 +56,8 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("its call %d is %s when it is run again, and was %s", e.Index, e.Is, e.Was)
 }
 
-// Journal records one call. It serves one guest, on one goroutine.
+// Journal records one call. It serves one guest, on one goroutine. It has a method for each step of an
+// entry (looked up, reserved, begun, kept, retried, cut) and for each end of a call.
 type Journal struct {
 	clock
 	tape

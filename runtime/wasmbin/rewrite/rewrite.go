@@ -99,7 +99,7 @@ func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	return out, w.info, nil
 }
 
-// rewriter writes the sections of one module with their additions.
+// rewriter writes the sections of one module with their additions, a method for each section.
 type rewriter struct {
 	*survey
 	info   *Info
