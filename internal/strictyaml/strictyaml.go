@@ -9,11 +9,13 @@
 //		…
 //	})
 //
-// FrontMatter reads the YAML at the head of a text file. Keys are compared by their exact text.
+// FrontMatter reads the YAML at the head of a text file. Keys are distinct by their text and by their value: 1 and 01
+// are the same key.
 package strictyaml
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,16 +158,20 @@ func (c converter) items(n *yaml.Node, depth int) ([]*Node, error) {
 // members converts the content of a mapping, whose keys must be distinct scalars.
 func (c converter) members(n *yaml.Node, depth int) ([]Member, error) {
 	members := make([]Member, 0, len(n.Content)/2)
-	seen := map[string]int{}
+	seen := map[any]*yaml.Node{} // by text and by value
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
 			return nil, Errorf(k.Line, "a key must be plain text")
 		}
-		if first, twice := seen[k.Value]; twice {
-			return nil, Errorf(k.Line, "key %q is already on line %d", k.Value, first)
+		switch first := cmp.Or(seen[k.Value], seen[keyOf(k)]); {
+		case first == nil:
+		case first.Value == k.Value:
+			return nil, Errorf(k.Line, "key %q is already on line %d", k.Value, first.Line)
+		default:
+			return nil, Errorf(k.Line, "key %q is the same as key %q on line %d", k.Value, first.Value, first.Line)
 		}
-		seen[k.Value] = k.Line
+		seen[k.Value], seen[keyOf(k)] = k, k
 		key, err := c.node(k, depth+1)
 		if err != nil {
 			return nil, err
@@ -177,6 +183,15 @@ func (c converter) members(n *yaml.Node, depth int) ([]Member, error) {
 		members = append(members, Member{Key: key, Value: value})
 	}
 	return members, nil
+}
+
+// keyOf returns the value of a key, as the library's maps have it.
+func keyOf(k *yaml.Node) any {
+	var value any
+	if err := k.Decode(&value); err != nil || value != value { // NaN differs from itself
+		return k.Value
+	}
+	return value
 }
 
 func kindOf(n *yaml.Node) Kind {

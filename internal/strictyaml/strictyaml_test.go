@@ -19,6 +19,9 @@ func TestParse_refusesHiddenMeaning(t *testing.T) {
 		"duplicate key":         {"a: 1\nb: 2\na: 3\n", `line 3: key "a" is already on line 1`},
 		"duplicate quoted key":  {"a: 1\n\"a\": 2\n", `line 2: key "a" is already on line 1`},
 		"duplicate nested key":  {"a:\n  - {b: 1, b: 2}\n", `line 2: key "b" is already on line 2`},
+		"duplicate number":      {"0: a\n00: b\n", `line 2: key "00" is the same as key "0" on line 1`},
+		"duplicate null":        {"~: a\nnull: b\n", `line 2: key "null" is the same as key "~" on line 1`},
+		"number and its text":   {"1: a\n\"1\": b\n", `line 2: key "1" is already on line 1`},
 		"anchor":                {"a: &x 1\n", "line 1: anchors and aliases are not read here; write the value out"},
 		"anchor of a key":       {"&x a: 1\n", "line 1: anchors and aliases are not read here; write the value out"},
 		"anchor of the root":    {"&x\na: 1\n", "line 1: anchors and aliases are not read here; write the value out"},
@@ -92,7 +95,7 @@ func TestHint_namesTheNearestKey(t *testing.T) {
 // FuzzParse compares a document that is accepted with the meaning that the library gives to it.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"a: [x, {b: True, c: ~}]\nd: 0x1F\ne: 1.50\nf: .inf", "? a\n: b", "a: |\n  two\n  lines\n", "'a': \"\\u0041\"", "a: 2026-01-02", "%YAML 1.2\n---\na: b\n...\n",
+		"a: [x, {b: True, c: ~}]\nd: 0x1F\ne: 1.50\nf: .inf", "? a\n: b", "a: |\n  two\n  lines\n", "'a': \"\\u0041\"", "a: 2026-01-02", "%YAML 1.2\n---\na: b\n...\n", "0:\n00:", "1: a\n\"1\": b", ".nan: a\n.NaN: b", "1: a\n1.0: b",
 	} {
 		f.Add(text)
 	}
