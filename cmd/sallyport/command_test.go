@@ -71,6 +71,8 @@ var programEnds = []struct {
 	{"exit", map[string]any{"code": 3}, "exit", "command-exit: the thing is missing (exit code 3)", 3},
 	{"exit", map[string]any{"code": 75}, "unavailable", "command-exit: the thing is busy (exit code 75)", 75},
 	{"exit", map[string]any{"code": 127}, "exit", "command-exit: the program exited with code 127", 127},
+	{"exit", map[string]any{"code": 1<<32 - 1}, "exit", "command-exit: the program exited with code 255", 255},
+	{"exit", map[string]any{"code": 256}, "", "", 0},
 	{"exit", map[string]any{"code": -1}, "invalid", `command-exit: the argument "code" begins with a dash, so the program could read it as an option: this tool takes no such value`, 0},
 	{"grep", nil, "", "", 0},
 	{"fail", nil, "exit", "command-fail: the program exited with code 1\nstep one\ncannot open the thing", 1},

@@ -193,12 +193,16 @@ func (l *line) with(variables []variable) (command runtime.CommandLine, err erro
 	return runtime.CommandLine{Args: l.args, Env: env, Secrets: secrets}, nil
 }
 
-// run runs the program and returns its exit code; zero if its main function returned.
+// statusBits are the bits of an exit code that a parent process sees.
+const statusBits = 0xff
+
+// run runs the program and returns its exit code as a parent process sees it: 255 for exit(-1). It is zero if the main
+// function returned.
 func run(ctx context.Context, in *runtime.Instance) (uint32, error) {
 	_, err := in.Call(ctx, start)
 	var end *runtime.EndError
 	if errors.As(err, &end) && end.Kind == runtime.KindExit {
-		return end.Code, nil
+		return end.Code & statusBits, nil
 	}
 	return 0, err
 }
