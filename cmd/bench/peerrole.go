@@ -25,6 +25,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/transport/stdio"
@@ -67,7 +68,7 @@ func servePeer(name, transport string) error {
 		return peerMCPGo(listener, ready)
 	case "extismsdk":
 		return peerExtismSDK(listener, ready)
-	case "native", "nativepdk", "extism":
+	case "native", "nativepdk", "extism", "gojq":
 		return peerHost(name, listener, ready)
 	}
 	return fmt.Errorf("no peer %q", name)
@@ -178,6 +179,7 @@ func peerHost(name string, l net.Listener, ready func()) error {
 		Files: []registry.File{{Path: guestFile(name), Config: registry.Config{Prefix: &bare}}},
 		Dialects: []registry.Dialect{
 			{Recognises: native.Recognises, Dialect: native.New()}, {Recognises: extism.Recognises, Dialect: extism.New()},
+			{Recognises: command.Recognises, Dialect: command.New()},
 		},
 	})
 	if err != nil {
