@@ -20,4 +20,7 @@ func (p *Policy) Env() []string { return p.env }
 func (g *Gate) ProgramEnv() []string { return g.program.env }
 
 // Output is the guest's standard error.
-func (g *Gate) Output() io.Writer { return &g.stderr }
+func (g *Gate) Output() io.Writer {
+	g.WASI()
+	return g.stderr.Load()
+}

@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -25,10 +26,10 @@ type Call struct {
 	Entry grant.Entry
 	// Values returns the values of an argument; nil if the call has none.
 	Values func(path []string) []string
-	// DryRun holds back all lasting changes: files, keys and unsafe requests.
-	DryRun bool
 	// Chain is the position of a nested call; nil for a client's call.
 	Chain *Chain
+	// DryRun holds back all lasting changes: files, keys and unsafe requests.
+	DryRun bool
 	// ReadOnly is set for a tool with readOnlyHint: all changes are denied.
 	ReadOnly bool
 	// Client is the caller; nil without one.
@@ -40,9 +41,9 @@ type Call struct {
 	Changed func(method string, params json.RawMessage)
 }
 
-// Gate is the only way out of the sandbox for one call. It belongs to the guest's goroutine; Close, Denials and
-// Receipt may be called from any. Its methods are the host functions that belong to no single family, the one way of an
-// effect (pass), and the records that are read after the call.
+// Gate is the only way out of the sandbox for one call. It belongs to the guest's goroutine; Close, Denials,
+// Receipt and Stderr may be called from any. Its methods are the host functions that belong to no single family, the
+// one way of an effect (pass), and the records that are read after the call.
 type Gate struct {
 	policy   *Policy
 	call     Call
@@ -55,11 +56,10 @@ type Gate struct {
 	intents  intents
 	writes   writes
 	traffic  traffic
-	probes   *probes // its failed lookups; nil if the operator is not asked
-	stderr   output
-	stdout   output
-	wasi     func() *wasi.State // nil before its first use
-	program  *process           // set by Launch; nil if the guest is no program
+	probes   *probes                // its failed lookups; nil if the operator is not asked
+	wasi     func() *wasi.State     // nil before its first use
+	stderr   atomic.Pointer[output] // of the guest; nil before the first use of wasi
+	program  *process               // set by Launch; nil if the guest is no program
 }
 
 var (
@@ -87,8 +87,6 @@ func (p *Policy) NewGate(c Call) *Gate {
 	}
 	g.writes.keys.policy, g.writes.keys.call = p, &g.call
 	g.traffic.limits = &p.plugin.Limits
-	g.stderr.policy, g.stderr.call, g.stderr.name = p, &g.call, "stderr"
-	g.stdout.policy, g.stdout.call, g.stdout.name = p, &g.call, "stdout"
 	return g
 }
 
@@ -102,9 +100,11 @@ func (g *Gate) WASI() *wasi.State {
 }
 
 func newState(g *Gate) *wasi.State {
+	stdout, stderr := g.openOutput("stdout"), g.openOutput("stderr")
+	g.stderr.Store(stderr)
 	o := wasi.Options{
 		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
-		Stdout: &g.stdout, Stderr: &g.stderr,
+		Stdout: stdout, Stderr: stderr,
 	}
 	g.program.run(&o)
 	if j := g.replay.journal; j != nil {
@@ -121,7 +121,13 @@ func newState(g *Gate) *wasi.State {
 }
 
 // Stderr returns the end of the guest's standard error.
-func (g *Gate) Stderr() []byte { return g.Redact(g.stderr.Tail()) }
+func (g *Gate) Stderr() []byte {
+	o := g.stderr.Load()
+	if o == nil {
+		return nil
+	}
+	return g.Redact(o.Tail())
+}
 
 // Close ends the call: it cancels pending requests, closes files, and later requests of the guest fail. It may be
 // called repeatedly.
@@ -130,6 +136,4 @@ func (g *Gate) Close() {
 		finish(g)
 	}
 	g.life.release()
-	g.stdout.flush()
-	g.stderr.flush()
 }

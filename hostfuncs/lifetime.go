@@ -14,9 +14,9 @@ import (
 // goroutine, except noteEnd.
 type lifetime struct {
 	host *Host
-	over atomic.Bool // the call is over
 	// ended is the error that ended the call while its guest ran, nil for none. Only the guest's goroutine uses it.
 	ended error
+	over  atomic.Bool // the call is over
 
 	mu      sync.Mutex
 	closed  bool

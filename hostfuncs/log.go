@@ -102,6 +102,13 @@ type output struct {
 	written int    // bytes logged
 }
 
+// openOutput returns a stream of the guest, which is flushed when the call is closed.
+func (g *Gate) openOutput(name string) *output {
+	o := &output{policy: g.policy, call: &g.call, name: name}
+	g.life.onClose(o.flush)
+	return o
+}
+
 // Write takes guest output. It never fails.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()

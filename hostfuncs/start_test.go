@@ -113,8 +113,8 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(lines...)})
 	g := p.StartGate()
 	defer g.Close()
-	for _, stream := range []*output{&g.stdout, &g.stderr} {
-		if _, err := stream.Write([]byte("starting\n")); err != nil {
+	for _, name := range []string{"stdout", "stderr"} {
+		if _, err := g.openOutput(name).Write([]byte("starting\n")); err != nil {
 			t.Error(err)
 		}
 	}
