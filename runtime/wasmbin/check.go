@@ -24,16 +24,28 @@ func Check(b *Binary, l Limits) (*Checked, error) {
 	return &Checked{anew, c.leaf, c.beside()}, nil
 }
 
-// Outline checks the limits that Check applies to everything but the code and the names, in a fraction of its time. It
-// returns the host memory of an instance beside its linear memory, as Checked.Beside, if the code grows no table.
+// Outline checks the limits that Check applies to everything but the code and the names, in a fraction of its time: it
+// counts the data segments, of which a Go program has tens of thousands, without reading them. It returns the host
+// memory of an instance beside its linear memory, as Checked.Beside, if the code grows no table.
 func Outline(b *Binary, l Limits) (beside uint64, err error) {
 	c := &checker{b: b, l: l.withDefaults()}
 	c.shape()
 	c.boundTables()
 	c.read(SectionGlobal, c.globals)
 	c.read(SectionElement, c.elements)
-	c.read(SectionData, c.data)
+	c.countData()
 	return c.beside(), c.err
+}
+
+// countData checks the number of data segments.
+func (c *checker) countData() {
+	for i := range c.b.sections {
+		if s := &c.b.sections[i]; s.id == SectionData {
+			r := c.b.reader(s)
+			c.dataSegments(r)
+			c.note(r.err)
+		}
+	}
 }
 
 // checker is the state of checking one module. err is the first error.
@@ -207,10 +219,15 @@ func (c *checker) references(r *reader, out []byte, n int, expressions bool) []b
 	return out
 }
 
+// dataSegments reads and checks the number of data segments.
+func (c *checker) dataSegments(r *reader) int {
+	c.segments = r.count(2)
+	c.overInt("the number of data segments", c.segments, c.l.Segments)
+	return c.segments
+}
+
 func (c *checker) data(r *reader, out []byte) []byte {
-	n := r.count(2)
-	c.segments = n
-	c.overInt("the number of data segments", n, c.l.Segments)
+	n := c.dataSegments(r)
 	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		flags := r.u32()
