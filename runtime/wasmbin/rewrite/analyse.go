@@ -7,6 +7,7 @@ import "github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 type analysis struct {
 	*rewriter
 	f      *function
+	number uint32  // of the function, in its index space
 	events []event // changes
 	costs  []int64 // of the straight parts
 	open   []block // the open blocks, the function itself first
@@ -61,6 +62,9 @@ func (a *analysis) instruction() {
 		a.f.calls++
 		a.shift(in.X)
 		a.add(callFunc, 0, in.X)
+		if int64(in.X) == a.program.wait {
+			a.program.callers = append(a.program.callers, a.number)
+		}
 		a.run += a.calledRun(in.X)
 	case 0x11: // call_indirect
 		a.f.calls++

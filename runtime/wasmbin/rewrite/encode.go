@@ -13,23 +13,33 @@ const (
 
 // The instructions used by the rewriter.
 const (
+	opUnreachable   = 0x00
 	opBlock         = 0x02
 	opLoop          = 0x03
 	opIf            = 0x04
 	opElse          = 0x05
 	opEnd           = 0x0b
 	opBr            = 0x0c
+	opBrIf          = 0x0d
 	opReturn        = 0x0f
 	opCall          = 0x10
+	opCallIndirect  = 0x11
+	opDrop          = 0x1a
 	opLocalGet      = 0x20
 	opLocalSet      = 0x21
 	opLocalTee      = 0x22
 	opGlobalGet     = 0x23
 	opGlobalSet     = 0x24
 	opTableGet      = 0x25
+	opI32Load       = 0x28
+	opI32Load16U    = 0x2f
+	opI64Store32    = 0x3e
 	opI32Const      = 0x41
 	opI64Const      = 0x42
+	opI32Eqz        = 0x45
 	opI64GeS        = 0x59
+	opI32Add        = 0x6a
+	opI32Sub        = 0x6b
 	opI64Add        = 0x7c
 	opI64Sub        = 0x7d
 	opI64Or         = 0x84

@@ -57,7 +57,7 @@ func (a *analysis) analyse(i int, body []byte, at int) {
 	params, results, _ := a.b.Signature(typ)
 	f := &function{body: body, results: results, locals: uint32(len(params)), early: -1}
 	_, f.cheap = a.cheap(i)
-	a.f, a.begun, a.run = f, false, 0
+	a.f, a.number, a.begun, a.run = f, uint32(a.b.ImportedFuncs()+i), false, 0
 	a.events, a.costs = a.events[:0], append(a.costs[:0], 1)
 	d := wasmbin.NewDecoder(body, at, "a function body")
 	a.readLocals(d)

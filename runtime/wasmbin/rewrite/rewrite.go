@@ -32,6 +32,8 @@ type Options struct {
 	// Leaf is the maximum number of instructions of a function without calls that is not metered itself; zero means
 	// 200.
 	Leaf int
+	// WaitModule and WaitName name the import in which a program of Go waits for events (see Info.Resumable).
+	WaitModule, WaitName string
 }
 
 // Info describes a rewritten module for the host. It holds views of the module.
@@ -41,6 +43,9 @@ type Info struct {
 	Start   string   // export to be called after that, or ""
 	Uses    Uses
 	Checks  int // number of fuel checks
+	// Resumable reports that memory and globals are the whole state of the program while it is in the import
+	// Options.Wait: it continues there by a call of WaitExport, with any argument, and one of LoopExport.
+	Resumable bool
 }
 
 // Global is a mutable global that the module defines.
@@ -88,6 +93,7 @@ func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 	}
 	if w.read(); w.err == nil {
 		w.plan()
+		w.findGoProgram()
 	}
 	if w.err != nil {
 		return nil, nil, w.err
@@ -102,10 +108,11 @@ func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
 // rewriter writes the sections of one module with their additions, a method for each section.
 type rewriter struct {
 	*survey
-	info   *Info
-	types  types
-	refs   references
-	getSet []accessor
+	info    *Info
+	types   types
+	refs    references
+	getSet  []accessor
+	program goProgram
 }
 
 // declare is shift for a function that is referenced outside of code.

@@ -192,6 +192,10 @@ func (w *rewriter) exportState(e *exports) {
 	if w.start >= 0 {
 		e.add(StartExport, wasmbin.Func, w.shift(uint32(w.start)))
 	}
+	if w.info.Resumable = w.resumable(); w.info.Resumable {
+		e.add(WaitExport, wasmbin.Func, w.shift(w.program.callers[0]))
+		e.add(LoopExport, wasmbin.Func, w.shift(w.program.loop))
+	}
 	name := 0
 	for i, g := range w.globals {
 		if g.mutable {
