@@ -18,7 +18,7 @@
 //
 //   - A call sees no state of an earlier call: memory, globals, tables and segments are those of the image. A call
 //     under StateFresh gets a newly started instance. Only StateSession and StatePlugin share state between calls.
-//   - An instance whose guest trapped, exited or was aborted is never reused.
+//   - An instance whose guest trapped, exited or was aborted is never reused. One that was suspended is (Suspend).
 //   - A call ends at its deadline or when its context is done, regardless of the guest: every loop and function
 //     consumes fuel, and the deadline is checked at each refill (see package rewrite). Time spent waiting for people
 //     does not count (Pause).

@@ -41,6 +41,15 @@ func (t *tank) fill(budget uint64) {
 	t.depth.Set(maxDepth)
 }
 
+// allow limits the fuel that is left in this call.
+func (t *tank) allow(fuel uint64) {
+	most := t.spent() + int64(min(fuel, 1<<61))
+	if t.budget == 0 || most < t.budget {
+		t.budget = most
+	}
+	t.drain()
+}
+
 // spent returns the fuel consumed in this call.
 func (t *tank) spent() int64 { return t.granted - int64(t.fuel.Get()) }
 

@@ -31,6 +31,8 @@ type Instance struct {
 	call  *callContext // the call being served, nil between calls
 	busy  bool         // the guest is running, or was when it failed
 	since time.Time    // start of the idle time
+	note  any          // of Note
+	kept  bool         // under StateSession and StatePlugin
 }
 
 // function is an exported function with a stack for its parameters and results. It is cached because a lookup costs
@@ -78,7 +80,12 @@ func (in *Instance) run(ctx context.Context, export string, params ...uint64) (u
 	f := in.function(export)
 	copy(f.stack, params)
 	in.busy = true
-	if err := f.CallWithStack(ctx, f.stack); err != nil {
+	switch err := f.CallWithStack(ctx, f.stack); {
+	case err == nil:
+	case errors.Is(err, ErrSuspended):
+		in.busy = false
+		return 0, ErrSuspended
+	default:
 		return 0, ended(ctx, err, in.memory) // busy stays set, since the state of a failed guest is undefined
 	}
 	in.busy = false

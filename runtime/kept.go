@@ -147,9 +147,7 @@ func (k *kept) fit() (gone []*keeper) {
 }
 
 func (k *kept) add(h *keeper) {
-	if k.homes == nil {
-		k.homes, k.of, k.lost = map[keptKey]*keeper{}, map[keptOwner]*keptShare{}, map[keptKey]*list.Element{}
-	}
+	k.begin()
 	s := k.of[h.owner]
 	if s == nil {
 		s = &keptShare{}
@@ -187,9 +185,28 @@ func (k *kept) spare() *keeper {
 // lose evicts an instance and records it for the session's next call.
 func (k *kept) lose(h *keeper, why string) {
 	k.remove(h)
-	k.lost[h.key] = k.order.PushBack(keptLoss{h.key, why})
+	k.record(h.key, why)
+}
+
+// record makes the next call of a session fail with the reason why its instance is gone.
+func (k *kept) record(key keptKey, why string) {
+	k.lost[key] = k.order.PushBack(keptLoss{key, why})
 	if k.order.Len() > maxLost {
 		k.forget(k.order.Front())
+	}
+}
+
+// note is record for an instance that was in use.
+func (k *kept) note(key keptKey, why string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin()
+	k.record(key, why)
+}
+
+func (k *kept) begin() {
+	if k.homes == nil {
+		k.homes, k.of, k.lost = map[keptKey]*keeper{}, map[keptOwner]*keptShare{}, map[keptKey]*list.Element{}
 	}
 }
 

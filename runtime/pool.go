@@ -185,6 +185,7 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 	if in.call == nil {
 		in.begin(c)
 	}
+	in.kept = k != nil
 	result, err = p.guarded(c, in, req)
 	if err == nil && c.Err() != nil { // a result after the deadline is discarded
 		result, err = nil, outOfTime(c, c.Err(), "")
@@ -195,6 +196,9 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 		back(in)
 	} else {
 		in.close()
+		if k != nil && err == nil {
+			p.module.engine.kept.note(k.key, "it ended after its last answer")
+		}
 	}
 	return result, err
 }

@@ -19,6 +19,7 @@ type template struct {
 	image  *image.Image
 	values []value // of the numeric globals
 	refs   *refImage
+	note   any
 }
 
 // start runs a module's start-up code in a new instance, within the call it is bound to. A panic of the dialect fails
@@ -80,7 +81,7 @@ func (in *Instance) template(ctx context.Context) (*template, error) {
 	if err != nil {
 		return nil, hostFault(err)
 	}
-	t := &template{module: in.module, limits: in.limits, values: values}
+	t := &template{module: in.module, limits: in.limits, values: values, note: in.note}
 	if in.refs != nil {
 		if t.refs, err = in.refs.describe(); err != nil {
 			return nil, hostFault(err)
@@ -96,7 +97,7 @@ func (t *template) instance(ctx context.Context) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.from = t
+	in.from, in.note = t, t.note
 	if in.refs != nil {
 		in.refs.become(t.refs)
 	}
@@ -121,6 +122,7 @@ func (t *template) restore(ctx context.Context, in *Instance) error {
 	if in.refs != nil {
 		in.refs.restore()
 	}
+	in.note = t.note
 	return in.setValues(ctx, t.values)
 }
 

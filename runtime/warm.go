@@ -12,6 +12,16 @@ type Warmer interface {
 	WarmUp() Request
 }
 
+// Greeter is implemented by a Warmer whose warm-up is a handshake, without which each call begins with it: it may take
+// longer.
+type Greeter interface {
+	Warmer
+	// GreetFuel bounds the warm-up in place of the usual bound, in units of fuel.
+	GreetFuel() uint64
+	// Ungreeted is called with the reason when the warm-up failed.
+	Ungreeted(reason error)
+}
+
 // SelfWarmer is implemented by a Dialect whose guests may have a warm-up of their own, which runs once before the image
 // is taken.
 type SelfWarmer interface {
@@ -71,9 +81,7 @@ func (p *Pool) started() (*Instance, error) {
 		return nil, err
 	}
 	if w, ok := p.dialect.(Warmer); ok && !p.warmth.noRequest.Load() {
-		in.tank.fill(warmFuel)
-		// The result is irrelevant, and an error shows in in.busy.
-		_, _ = p.guarded(c, in, w.WarmUp())
+		p.warmUp(c, in, w)
 	}
 	if in.end() {
 		return in, nil
@@ -84,6 +92,21 @@ func (p *Pool) started() (*Instance, error) {
 	}
 	p.warmth.noRequest.Store(true)
 	return p.started()
+}
+
+// warmUp runs the dialect's warm-up. Its result is irrelevant, and an error shows in in.busy.
+func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) {
+	g, greets := w.(Greeter)
+	if !greets {
+		in.tank.fill(warmFuel)
+		_, _ = p.guarded(c, in, w.WarmUp())
+		return
+	}
+	in.tank.fill(g.GreetFuel())
+	if _, err := p.guarded(c, in, w.WarmUp()); err != nil {
+		in.busy = true
+		g.Ungreeted(err)
+	}
 }
 
 // warmOwn runs the guest's own warm-up, if it has one. After an error the instance can only be closed.

@@ -1,0 +1,56 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// The import in which a program waits for events, and can be suspended.
+const waitModule, waitName = "wasi_snapshot_preview1", "poll_oneoff"
+
+// ErrSuspended is the error of a function of the guest that a host function ended by Suspend.
+var ErrSuspended = errors.New("the guest is suspended")
+
+// Suspend ends the running function of the guest, which is not a failure: the instance may be made clean and serve
+// again. Only a host function may call it; it does not return. If that function is poll_oneoff of WASI and the module
+// is Resumable, Instance.Resume continues the guest there.
+func Suspend() { panic(ErrSuspended) }
+
+// Resumable reports whether a guest that is suspended in poll_oneoff can be resumed: its whole state is then in its
+// memory and globals. It is so for programs that Go compiled.
+func (m *Module) Resumable() bool { return m.info.Resumable }
+
+// Resume continues a guest in the poll_oneoff in which it was suspended, which is called again. The errors are those of
+// Call. A guest of Go that returns has ended.
+func (in *Instance) Resume(ctx context.Context) error {
+	switch {
+	case in.call == nil || callOf(ctx) != in.call:
+		return hostFault(fmt.Errorf("resumed outside of the call that the instance serves"))
+	case in.busy || !in.module.Resumable():
+		return hostFault(errors.New("resumed while the guest runs, after its end, or without a way to resume"))
+	}
+	if _, err := in.run(ctx, rewrite.WaitExport, 0); err != nil {
+		return err
+	}
+	_, err := in.run(ctx, rewrite.LoopExport)
+	return err
+}
+
+// Note attaches a value to the instance that describes its state, and must not be changed later. Copies of an image
+// begin with the value that its instance had.
+func (in *Instance) Note(v any) { in.note = v }
+
+// Noted returns the value of Note, or nil.
+func (in *Instance) Noted() any { return in.note }
+
+// Kept reports whether later calls are served by the instance as this call leaves it.
+func (in *Instance) Kept() bool { return in.kept }
+
+// Discard gives up the instance after this call, whose result stays valid.
+func (in *Instance) Discard() { in.busy = true }
+
+// Allow limits the fuel that is left for the rest of the call.
+func (in *Instance) Allow(fuel uint64) { in.tank.allow(fuel) }

@@ -1,0 +1,180 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// goProgram is a program with the functions of Go's runtime by which it can be resumed. Its only goroutine adds 1 to
+// the byte at 64 and polls, for ever. A test changes one part.
+type goProgram struct {
+	start, loop, wait [][]byte
+	imported          string
+	callers           int
+}
+
+func newGoProgram() *goProgram {
+	const sp, pause = 0, 1
+	i32 := struct{ sub, add, eqz, wrap, extend, load16, load, tee, store32 []byte }{
+		[]byte{0x6b}, []byte{0x6a}, []byte{0x45}, []byte{0xa7}, []byte{0xad}, []byte{0x2f, 1, 0}, []byte{0x28, 2, 2}, []byte{0x22, 1}, []byte{0x3e, 2, 40},
+	}
+	below := w.Code(w.GlobalGet(sp), w.I32Const(8), i32.sub)
+	return &goProgram{
+		imported: "poll_oneoff", callers: 1,
+		start: [][]byte{w.I64Const(1024), i32.wrap, w.GlobalSet(sp), w.I32Const(0), w.Call(2), w.Drop, w.Call(3), {0x0f}, w.Unreachable},
+		loop: [][]byte{w.GlobalGet(pause), i32.eqz, {0x04, 0x40, 0x03, 0x40}, below, i32.load16, below, i32.load, {0x11, 1, 0}, w.Drop,
+			w.GlobalGet(pause), i32.eqz, w.BrIf(0), w.End, w.End, w.I32Const(0), w.GlobalSet(pause), {0x0f}, w.Unreachable},
+		wait: [][]byte{w.GlobalGet(sp), w.LocalSet(1),
+			w.LocalGet(1), w.I32Load(8), w.LocalGet(1), w.I32Load(16), w.LocalGet(1), w.I32Load(24), w.LocalGet(1), w.I32Load(32), w.Call(0),
+			w.GlobalGet(sp), w.LocalSet(1), i32.extend, w.LocalSet(2), w.LocalGet(1), w.LocalGet(2), i32.store32,
+			w.LocalGet(1), w.I32Const(8), i32.add, i32.tee, w.GlobalSet(sp), w.I32Const(0), {0x0f}, w.Unreachable},
+	}
+}
+
+func (p *goProgram) module() *w.Module {
+	var m w.Module
+	m.Import("wasi_snapshot_preview1", p.imported, []byte{w.I32, w.I32, w.I32, w.I32}, []byte{w.I32})
+	i32 := []byte{w.I32}
+	m.Type(i32, i32) // 1, of the call_indirect
+	m.Memory(1, w.None)
+	m.Table(1, w.None)
+	m.Global(w.I32, 0)
+	m.Global(w.I32, 0)
+	m.Global(w.I32, 0)
+	m.Func(i32, i32, []byte{w.I32, w.I64}, p.wait...) // 1
+	m.Func(i32, i32, nil, w.I32Const(0))              // 2: starts the scheduler
+	m.Func(nil, nil, nil, p.loop...)                  // 3
+	goroutine := m.Func(i32, i32, nil, w.I32Const(64), w.I32Const(64), w.I32Load(0), w.I32Const(1), []byte{0x6a}, w.I32Store(0),
+		w.GlobalGet(0), w.I32Const(8), []byte{0x6b}, w.GlobalSet(0),
+		w.GlobalGet(0), w.I64Const(0), w.I64Store(0), w.I32Const(0), w.Call(1))
+	m.Elements(0, goroutine)
+	m.Export("_start", m.Func(nil, nil, nil, p.start...))
+	for range p.callers - 1 {
+		m.Func(nil, nil, nil, w.I32Const(0), w.I32Const(0), w.I32Const(0), w.I32Const(0), w.Call(0), w.Drop)
+	}
+	return &m
+}
+
+// polled returns an engine whose poll_oneoff calls f.
+func polled(t *testing.T, f func()) *runtime.Engine {
+	host := func(name string) runtime.HostFunc {
+		return runtime.HostFunc{Module: "wasi_snapshot_preview1", Name: name, Params: []byte{w.I32, w.I32, w.I32, w.I32}, Results: []byte{w.I32},
+			Call: func(_ context.Context, _ runtime.Memory, stack []uint64) { f(); stack[0] = 0 }}
+	}
+	return newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{host("poll_oneoff"), host("fd_read")}})
+}
+
+func TestModule_Resumable_knowsGoByItsFunctions(t *testing.T) {
+	e := polled(t, func() {})
+	for name, change := range map[string]func(p *goProgram){
+		"":                       func(*goProgram) {},
+		"another import":         func(p *goProgram) { p.imported = "fd_read" },
+		"two callers":            func(p *goProgram) { p.callers = 2 },
+		"start: one more":        func(p *goProgram) { p.start = append(p.start, []byte{0x01}) },
+		"start: one less":        func(p *goProgram) { p.start = p.start[:8] },
+		"loop: another pointer":  func(p *goProgram) { p.loop[5] = w.Code(w.GlobalGet(2), w.I32Const(8), []byte{0x6b}) },
+		"loop: another flag":     func(p *goProgram) { p.loop[9] = w.GlobalGet(2) },
+		"wait: a larger address": func(p *goProgram) { p.wait[19] = w.I32Const(16) },
+		"wait: another pointer":  func(p *goProgram) { p.wait[22] = w.GlobalSet(2) },
+		"wait: no result":        func(p *goProgram) { p.wait[17] = w.Code(w.Drop, w.Drop) },
+		"wait: a call before":    func(p *goProgram) { p.wait[0] = w.Code(w.I32Const(0), w.Call(2), w.Drop, p.wait[0]) },
+	} {
+		p := newGoProgram()
+		change(p)
+		m := compile(t, e, p.module())
+		if got := m.Resumable(); got != (name == "") {
+			t.Errorf("%s: got %v, want %v", name, got, name == "")
+		}
+	}
+}
+
+// A suspended guest continues where it was: in the next call of its session, or, from the image, in every call.
+func TestInstance_Resume_continuesInThePoll(t *testing.T) {
+	polls := 0
+	e := polled(t, func() {
+		if polls--; polls < 0 {
+			runtime.Suspend()
+		}
+	})
+	m := compile(t, e, newGoProgram().module())
+	runTo := func(n int, run func() error) error {
+		polls = n
+		if err := run(); !errors.Is(err, runtime.ErrSuspended) {
+			return fmt.Errorf("got %v, want a suspended guest", err)
+		}
+		return nil
+	}
+	for state, want := range map[runtime.State]string{
+		runtime.StateCall:    "[3 3 3]",
+		runtime.StateFresh:   "[3 3 3]",
+		runtime.StateSession: "[3 5 7]", // the first call starts it
+	} {
+		d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			err := error(nil)
+			if in.Noted() == nil {
+				err = runTo(0, func() error { _, err := in.Call(ctx, "_start"); return err })
+			}
+			in.Note("started")
+			if err == nil {
+				err = runTo(2, func() error { return in.Resume(ctx) })
+			}
+			count, _ := in.Memory().Read(64, 1)
+			return json.RawMessage(fmt.Sprint(count[0])), err
+		})
+		pool := runtime.NewPool(m, d, &runtime.PoolOptions{State: state})
+		var got []json.RawMessage
+		for range 3 {
+			answer, err := pool.Call(context.Background(), runtime.Request{Session: "s"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, answer)
+		}
+		if text := fmt.Sprintf("%s", got); text != want {
+			t.Errorf("%s: got %s, want %s", state, text, want)
+		}
+	}
+}
+
+// A module that cannot be resumed is told so, and a guest that failed too.
+func TestInstance_Resume_refusesWhatCannotContinue(t *testing.T) {
+	e := polled(t, runtime.Suspend)
+	other := newGoProgram()
+	other.callers = 2
+	d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+		if _, err := in.Call(ctx, "_start"); !errors.Is(err, runtime.ErrSuspended) {
+			t.Errorf("got %v, want a suspended guest", err)
+		}
+		return nil, in.Resume(ctx)
+	})
+	wantEnd(t, callErr(runtime.NewPool(compile(t, e, other.module()), d, nil)), runtime.KindInternal, "the host failed")
+}
+
+// The state of a kept instance that a call discards is lost, which the next call is told once.
+func TestInstance_Discard_isToldToTheNextCall(t *testing.T) {
+	discards := true
+	d := serve(func(_ context.Context, in *runtime.Instance) (json.RawMessage, error) {
+		if !in.Kept() {
+			t.Error("got an instance that is not kept")
+		}
+		if discards {
+			in.Discard()
+		}
+		discards = false
+		return json.RawMessage("1"), nil
+	})
+	pool := runtime.NewPool(compile(t, hostF(t, one), guest(w.I32Const(0))), d, &runtime.PoolOptions{State: runtime.StatePlugin})
+	for i, want := range []string{"", "the plugin's state for this session is lost, since it ended after its last answer: the next call begins without it", ""} {
+		if err := callErr(pool); want == "" && err != nil {
+			t.Errorf("call %d: got %v, want no error", i, err)
+		} else if want != "" {
+			wantEnd(t, err, runtime.KindUnavailable, want)
+		}
+	}
+}
