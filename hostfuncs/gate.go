@@ -115,6 +115,7 @@ func newState(g *Gate) *wasi.State {
 	}
 	g.policy.plugin.settle(&o)
 	mountFiles(g, &o)
+	g.guardStart(&o)
 	s := wasi.NewState(o)
 	g.life.onClose(s.Close)
 	return s

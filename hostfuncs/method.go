@@ -19,6 +19,9 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 	if g.life.ended != nil {
 		return nil, g.life.ended
 	}
+	if g.startsProgram() {
+		runtime.Abort(errAsksAtStart)
+	}
 	serve := g.policy.host.effects.methods[name]
 	if serve == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))

@@ -40,8 +40,9 @@ type Plugin struct {
 	// receipts; empty if only these bytes are approved.
 	Updates string
 
-	starting bool // it is the policy for starting the plugin
-	warming  bool // it is the policy for the plugin's own warm-up, after the start
+	starting bool    // it is the policy for starting the plugin
+	starts   *Policy // with starting: the policy of its calls
+	warming  bool    // it is the policy for the plugin's own warm-up, after the start
 }
 
 // Policy is the access policy of one plugin. It is immutable and shared by any number of gates. A new policy replaces

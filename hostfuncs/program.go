@@ -20,6 +20,7 @@ type process struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	polls          bool // the standard streams are non-blocking
+	waits          func()
 }
 
 // Launch sets the command line and the streams of a program, before the guest runs. The operator's variables win over
@@ -29,11 +30,30 @@ func (g *Gate) Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.
 		stdin: stdin, stdout: stdout, stderr: stderr}
 }
 
-// LaunchServer is Launch for a program that serves MCP on its standard streams. Standard error goes to the log. The
-// streams of a guest that polls are non-blocking.
-func (g *Gate) LaunchServer(l runtime.CommandLine, stdin io.ReadCloser, stdout io.Writer, polls bool) {
-	g.Launch(l, stdin, stdout, io.Discard)
-	g.program.polls = polls
+// LaunchServer is Launch for a program that serves MCP on its standard streams, and returns its standard input. Standard
+// error goes to the log.
+func (g *Gate) LaunchServer(l runtime.CommandLine, c runtime.Conversation) runtime.Input {
+	in := serverInput{wasi.NewPipe(c.Unread)}
+	g.Launch(l, in.Pipe, c.Stdout, io.Discard)
+	g.program.polls, g.program.waits = c.Polls, c.Waits
+	return in
+}
+
+// serverInput is the standard input of a server.
+type serverInput struct{ *wasi.Pipe }
+
+// Send implements runtime.Input.
+func (in serverInput) Send(b []byte) bool {
+	n, _, _ := in.TryWrite(b)
+	return n == len(b)
+}
+
+// Rest implements runtime.Input.
+func (in serverInput) Rest() []byte {
+	r, _ := in.Readable()
+	rest := make([]byte, r.Size)
+	n, _, _ := in.TryRead(rest)
+	return rest[:n]
 }
 
 // undescribed is the text of each secret while a plugin describes itself. It is the same on each host, so that a list
@@ -43,7 +63,7 @@ const undescribed = "sallyport-no-secret"
 // placeholders returns the variables of a program that stand for secrets. A secret without a line has none. A program
 // that describes itself has no lines yet, and gets them all: many a server does not start without its key.
 func (g *Gate) placeholders(secrets map[string]string) (env []string) {
-	lines := g.policy.plugin.Grants.Secrets()
+	lines := g.policy.calls().plugin.Grants.Secrets()
 	for _, variable := range slices.Sorted(maps.Keys(secrets)) {
 		switch name := secrets[variable]; {
 		case g.call.Method == "plugin/describe":
@@ -76,7 +96,7 @@ func (p *process) run(o *wasi.Options) {
 			o.Env = append(o.Env, variable)
 		}
 	}
-	o.Nonblock = p.polls
+	o.Nonblock, o.Waits = p.polls, p.waits
 	o.Stdin, o.Stdout, o.Stderr = p.stdin, p.stdout, io.MultiWriter(o.Stderr, p.stderr)
 }
 

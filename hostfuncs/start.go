@@ -35,7 +35,7 @@ func (p *Policy) bare(warming bool) *Policy {
 	config := p.plugin.Grants.Lines().Config()
 	maps.Copy(config, p.plugin.Config)
 	return &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
-		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true, warming: warming,
+		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true, starts: p, warming: warming,
 	}}
 }
 

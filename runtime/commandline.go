@@ -1,9 +1,31 @@
 package runtime
 
+import "io"
+
 // CommandLine is the command line and the environment of a guest that is a program.
 type CommandLine struct {
 	Args []string // with the program's name first; an empty name is that of the plugin
 	Env  []string // NAME=VALUE
 	// Secrets are the variables with the placeholder of a secret, and the name of each secret.
 	Secrets map[string]string
+}
+
+// Input is the standard input of a guest that is a server.
+type Input interface {
+	// Send passes bytes to the guest, and reports whether there was room for them.
+	Send(b []byte) bool
+	// Rest removes and returns the bytes that the guest has not read.
+	Rest() []byte
+}
+
+// Conversation is the standard input and output of a guest that is a server. Its functions are called by host functions
+// of the guest, on the goroutine of the call.
+type Conversation struct {
+	Stdout io.Writer
+	// Unread limits the bytes that the guest was sent and has not read.
+	Unread int
+	// Polls makes the streams non-blocking, for a guest that waits for them in poll_oneoff. Waits is called when it
+	// would wait there, and again when its call ends meanwhile. It may call Suspend.
+	Polls bool
+	Waits func()
 }

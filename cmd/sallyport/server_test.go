@@ -61,6 +61,42 @@ func TestServer_answersExactlyWhenItMisbehaves(t *testing.T) {
 	}
 }
 
+// imageTime begins the time in the image of a server: its clock stands still while the image is made.
+const imageTime = "2026-01-01T00:00:0"
+
+// All calls begin behind one handshake, if the start of the server has no effect that belongs to its calls.
+func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
+	for _, c := range []struct {
+		handshake, config string
+		image             bool
+	}{
+		{"", "", true},
+		{"", "{server: {state: fresh}}", false},
+		{"random", "", false},
+		{"asks", "", false},
+		{"file", "", true}, // without a grant there are no files
+		{"file", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", false},
+	} {
+		t.Run(c.handshake+c.config, func(t *testing.T) {
+			s := connect(t, "plugins: "+c.config, badServer(t, c.handshake))
+			var early []string
+			for range 3 {
+				got := text(call(t, s, "server-born", nil))
+				if image := strings.HasPrefix(got, imageTime); image != c.image {
+					t.Errorf("got a server of %s, want %v that it is that of the image", got, c.image)
+				}
+				early = append(early, got[strings.IndexByte(got, ' '):])
+				if got := text(call(t, s, "server-count", nil)); got != "1" {
+					t.Errorf("count: got %s, want 1 in each call", got)
+				}
+			}
+			if c.handshake == "random" && (early[0] == early[1] || early[1] == early[2]) {
+				t.Errorf("got random numbers %q, want different ones", early)
+			}
+		})
+	}
+}
+
 func TestServer_reportsProgressToItsCaller(t *testing.T) {
 	told := make(chan *mcp.ProgressNotificationParams, 8)
 	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params }}

@@ -47,6 +47,9 @@ type Options struct {
 	// in poll_oneoff.
 	Nonblock bool
 
+	// Waits, if not nil, is called when a poll would wait, and again when its call ends meanwhile. It may end the guest.
+	Waits func()
+
 	// Now returns the wall clock; nil is the real one. Monotonic returns nanoseconds and never goes back, not even
 	// between calls; nil is the time since the start of this process. Both are truncated to Grain.
 	Now       func() time.Time
@@ -69,6 +72,7 @@ type State struct {
 	sleep     func(time.Duration) time.Duration
 	random    io.Reader
 	climbed   func(folder, path string)
+	waits     func()
 	files     table
 	streams   [3]*stream
 	ctx       context.Context // of the running function
@@ -92,6 +96,7 @@ func NewState(o Options) *State {
 		sleep:     o.Sleep,
 		random:    o.Random,
 		climbed:   o.Climbed,
+		waits:     o.Waits,
 	}
 	s.setDefaults()
 	s.streams = [3]*stream{inputStream(o.Stdin), outputStream(orDiscard(o.Stdout)), outputStream(orDiscard(o.Stderr))}
@@ -115,6 +120,9 @@ func (s *State) setDefaults() {
 	}
 	if s.monotonic == nil {
 		s.monotonic = sinceStart
+	}
+	if s.waits == nil {
+		s.waits = func() {}
 	}
 	if s.sleep == nil {
 		s.sleep = func(d time.Duration) time.Duration { return d }

@@ -26,8 +26,8 @@ type stream struct {
 	yields  int  // since then
 }
 
-// maxYields limits the yields of a guest that leaves its input unread. It is some seconds of nothing else.
-const maxYields = 1 << 20
+// maxYields limits the yields of a guest that leaves its input unread. It is a second or so of nothing else.
+const maxYields = 1 << 18
 
 // yielded ends a guest that yields for ever while input waits: one of Go in which a goroutine waits for signals. Its
 // scheduler polls no input while a goroutine can run, and that one always can.

@@ -68,8 +68,16 @@ type gate struct {
 // Launch keeps the standard error.
 func (g *gate) Launch(_ runtime.CommandLine, _ io.Reader, _, stderr io.Writer) { g.stderr = stderr }
 
-func (g *gate) LaunchServer(runtime.CommandLine, io.ReadCloser, io.Writer, bool) {}
-func (g *gate) ReadResult(string, int) ([]byte, error)                           { return nil, errors.New("none") }
+// noInput discards the messages to a server.
+type noInput struct{}
+
+func (noInput) Send([]byte) bool { return true }
+func (noInput) Rest() []byte     { return nil }
+
+func (g *gate) LaunchServer(runtime.CommandLine, runtime.Conversation) runtime.Input {
+	return noInput{}
+}
+func (g *gate) ReadResult(string, int) ([]byte, error) { return nil, errors.New("none") }
 
 func (g *gate) Ask(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	g.asked = append(g.asked, method)

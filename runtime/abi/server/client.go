@@ -9,6 +9,11 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// setLevel is the method by which a client chooses the levels that a server logs.
+const setLevel = "logging/setLevel"
+
+var everyLevel = json.RawMessage(`{"level":"debug"}`)
+
 // single makes the request of one call. A server that logs is first asked for all levels: the gate knows those that
 // the caller asked for.
 type single struct {
@@ -18,14 +23,16 @@ type single struct {
 	leveled bool // logging/setLevel was sent, and its response is awaited
 }
 
-func (s *single) begin(initialized json.RawMessage) {
-	if jsonraw.Get(initialized, "capabilities", "logging") != nil {
+func (s *single) begin() {
+	if s.has("logging") {
 		s.leveled = true
-		s.request("logging/setLevel", json.RawMessage(`{"level":"debug"}`))
+		s.request(setLevel, everyLevel)
 		return
 	}
-	s.request(s.method, s.params)
+	s.resumed()
 }
+
+func (s *single) resumed() { s.request(s.method, s.params) }
 
 func (s *single) answered(result json.RawMessage, failed *jsonrpc.Error) {
 	switch {
@@ -53,31 +60,31 @@ var lists = []struct{ capability, method, member string }{
 // lister makes a manifest of all pages of all lists.
 type lister struct {
 	*conversation
-	described   json.RawMessage // the manifest to begin with; nil is none
-	initialized json.RawMessage
-	next        int // index in lists of the list that is read
-	entries     []json.RawMessage
-	cursors     map[string]bool
-	size        int
-	manifest    jsonraw.Object
+	described json.RawMessage // the manifest to begin with; nil is none
+	next      int             // index in lists of the list that is read
+	entries   []json.RawMessage
+	cursors   map[string]bool
+	size      int
+	manifest  jsonraw.Object
 }
 
-func (l *lister) begin(initialized json.RawMessage) {
-	l.initialized = initialized
+func (l *lister) begin() {
 	l.manifest, _ = jsonraw.ParseObject(l.described)
 	l.manifest.Set("state", json.RawMessage(`"call"`))
 	for _, key := range []string{"name", "version"} {
-		if v := jsonraw.Get(initialized, "serverInfo", key); jsonraw.IsString(v) && l.manifest.Get(key) == nil {
+		if v := jsonraw.Get(l.greeting, "serverInfo", key); jsonraw.IsString(v) && l.manifest.Get(key) == nil {
 			l.manifest.Set(key, v)
 		}
 	}
 	l.list()
 }
 
+func (l *lister) resumed() { l.begin() }
+
 // list asks for the first page of the next list, or finishes.
 func (l *lister) list() {
 	for ; l.next < len(lists); l.next++ {
-		if jsonraw.Get(l.initialized, "capabilities", lists[l.next].capability) != nil {
+		if l.has(lists[l.next].capability) {
 			l.cursors = map[string]bool{}
 			l.request(lists[l.next].method, json.RawMessage("{}"))
 			return

@@ -37,7 +37,9 @@ var versions = []string{latest, "2025-06-18", "2025-03-26", "2024-11-05"}
 // client is the purpose of a conversation.
 type client interface {
 	// begin sends the first request after the handshake.
-	begin(initialized json.RawMessage)
+	begin()
+	// resumed sends the first request to a server that completed the handshake before.
+	resumed()
 	// answered takes the response to a request that the client sent. It sends the next one, or finishes.
 	answered(result json.RawMessage, failed *jsonrpc.Error)
 }
@@ -46,23 +48,29 @@ type client interface {
 // goroutine of the call only.
 type conversation struct {
 	ctx    context.Context
+	in     *runtime.Instance
 	gate   runtime.Gate
-	input  *input
+	input  runtime.Input
 	client client
 	limit  int // of a result, in bytes
+	// settles makes the guest run on after the answer, until it waits. Without it the answer ends the guest.
+	settles bool
+	greets  bool // it prepares all calls, and none is served
 
-	line     []byte // the start of an incomplete line
-	received int    // lines
-	id       int    // of the last request
-	method   string // of the request without a response; "" if there is none
-	greeted  bool   // the handshake is complete
+	line     []byte          // the start of an incomplete line
+	received int             // lines
+	id       int             // of the last request
+	method   string          // of the request without a response; "" if there is none
+	greeting json.RawMessage // the result of initialize; nil until the handshake is complete
+	stale    []int           // cancelled requests of earlier calls, without a response
 
 	over   bool
 	result json.RawMessage
+	failed error // in place of the result
 }
 
-func newConversation(ctx context.Context, limit int) *conversation {
-	return &conversation{ctx: ctx, input: newInput(), limit: limit}
+func newConversation(ctx context.Context, in *runtime.Instance) *conversation {
+	return &conversation{ctx: ctx, in: in, limit: in.Limits().Output}
 }
 
 // greet sends the first message of the handshake.
@@ -84,23 +92,38 @@ func (c *conversation) request(method string, params json.RawMessage) {
 func (c *conversation) requestID() json.RawMessage { return strconv.AppendInt(nil, int64(c.id), 10) }
 
 func (c *conversation) send(message []byte) {
-	if c.input.send(jsonraw.OneLine(message)) > maxUnread {
+	if !c.input.Send(append(slices.Clip(jsonraw.OneLine(message)), '\n')) {
 		runtime.Abort(endOf(runtime.KindLimit, "the server reads none of the messages that it is sent: over %d bytes wait", maxUnread))
 	}
 }
 
-// finish ends the guest with a result.
+// finish ends the call with a result.
 func (c *conversation) finish(result json.RawMessage) {
 	if len(result) > c.limit {
 		runtime.Abort(endOf(runtime.KindLimit, "the server's result is over the limit of %d bytes (limits.output)", c.limit))
 	}
-	c.over, c.result = true, bytes.Clone(result)
-	runtime.Exit(0)
+	c.conclude(bytes.Clone(result), nil)
 }
 
-// fail ends the guest with the error that it returned.
+// fail ends the call with the error that the guest returned.
 func (c *conversation) fail(e *jsonrpc.Error) {
-	runtime.Abort(&runtime.GuestError{Code: e.Code, Message: strings.Clone(e.Message), Data: bytes.Clone(e.Data)})
+	c.conclude(nil, &runtime.GuestError{Code: e.Code, Message: strings.Clone(e.Message), Data: bytes.Clone(e.Data)})
+}
+
+// conclude ends the call, and the guest at once or when it waits.
+func (c *conversation) conclude(result json.RawMessage, failed error) {
+	c.over, c.result, c.failed = true, result, failed
+	if !c.settles {
+		runtime.Suspend()
+	}
+	c.in.Allow(settleFuel)
+}
+
+// waits is called when the guest would wait in poll_oneoff.
+func (c *conversation) waits() {
+	if c.over || c.greeting != nil && c.ctx.Err() != nil {
+		runtime.Suspend()
+	}
 }
 
 // Write takes the guest's standard output.
@@ -146,6 +169,10 @@ func (c *conversation) receive(line []byte) {
 // response takes the response to the request that waits; others are logged.
 func (c *conversation) response(m *jsonrpc.Message) {
 	method := c.method
+	if i := slices.IndexFunc(c.stale, func(id int) bool { return string(m.ID) == strconv.Itoa(id) }); i >= 0 {
+		c.stale = slices.Delete(slices.Clone(c.stale), i, i+1)
+		return
+	}
 	if method == "" || !bytes.Equal(m.ID, c.requestID()) {
 		c.note("warning", "the server answered a request that it was not sent, with id "+string(m.ID))
 		return
@@ -167,9 +194,14 @@ func (c *conversation) initialized(m *jsonrpc.Message) {
 	if !slices.Contains(versions, version) {
 		c.refuse("it speaks protocol version %q; known are %s", cut(version), strings.Join(versions, ", "))
 	}
-	c.greeted = true
+	c.greeting = bytes.Clone(m.Result)
 	c.send(jsonrpc.AppendNotification(nil, "notifications/initialized", nil))
-	c.client.begin(m.Result)
+	c.client.begin()
+}
+
+// has reports whether the server has announced a capability.
+func (c *conversation) has(capability string) bool {
+	return jsonraw.Get(c.greeting, "capabilities", capability) != nil
 }
 
 // refuse ends a guest that does not complete the handshake.
@@ -185,6 +217,9 @@ func (c *conversation) serve(m *jsonrpc.Message) []byte {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
 	default:
 		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client serves no " + cut(m.Method)})
+	}
+	if c.greets {
+		runtime.Abort(endOf(runtime.KindDenied, "it sends %s before it serves a call", m.Method))
 	}
 	result, err := c.gate.Ask(c.ctx, m.Method, m.Params, nil)
 	var refused *runtime.AskError
@@ -222,6 +257,9 @@ func (c *conversation) notified(m *jsonrpc.Message) {
 
 // tell passes a notification to the gate. A refusal has no effect on the server; the end of the call has.
 func (c *conversation) tell(method string, params json.RawMessage) {
+	if c.greets {
+		return
+	}
 	_, err := c.gate.Ask(c.ctx, method, params, nil)
 	var refused *runtime.AskError
 	if err != nil && !errors.As(err, &refused) {

@@ -8,9 +8,12 @@
 //	the request of the call       ─▶
 //	                                 stdout ─▶ notifications, requests of its own: to the gate of the call
 //	their responses               ─▶
-//	                                 stdout ─▶ the result, which ends the guest
+//	                                 stdout ─▶ the result, which ends the call
 //
-// Each call runs in an instance of its own, with a handshake of its own, so that every effect of the server belongs to
-// a call. The guest writes on the goroutine of the call: a message is served within the write that completes it, and a
-// server that waits for input is suspended in its host function.
+// Under runtime.StateCall all calls of a resumable guest (see runtime.Module.Resumable) begin behind the handshake, in
+// copies of one image. Under StateSession and StatePlugin the guest runs on until it waits for input, is suspended
+// there, and continues with the next call. Others are started by each call, and end with it.
+//
+// The guest writes on the goroutine of the call: a message is served within the write that completes it, and every
+// effect of the server belongs to a call.
 package server

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -30,8 +29,8 @@ func Recognises(b *wasmbin.Binary) bool {
 // Launcher is implemented by a runtime.Gate that can run a server.
 type Launcher interface {
 	// LaunchServer sets the command line and the standard streams of a server, before the guest runs. Standard error
-	// goes to the log. The streams of a guest that polls are non-blocking.
-	LaunchServer(l runtime.CommandLine, stdin io.ReadCloser, stdout io.Writer, polls bool)
+	// goes to the log.
+	LaunchServer(l runtime.CommandLine, c runtime.Conversation) runtime.Input
 }
 
 // dialect serves the calls of a module that is a server.
@@ -48,8 +47,9 @@ func alone() runtime.CommandLine {
 }
 
 var (
-	_ runtime.Binder = (*dialect)(nil)
-	_ runtime.Ender  = (*dialect)(nil)
+	_ runtime.Binder  = (*dialect)(nil)
+	_ runtime.Ender   = ending{}
+	_ runtime.Greeter = (*resuming)(nil)
 )
 
 // New returns the dialect of servers.
@@ -58,29 +58,40 @@ func New() runtime.Dialect { return &dialect{command: alone()} }
 // Name returns the dialect's name.
 func (*dialect) Name() string { return "server" }
 
-// Ends implements runtime.Ender: a server ends with its call.
-func (*dialect) Ends() {}
+// ending is the dialect of a server that cannot be resumed: it ends with its call.
+type ending struct{ *dialect }
+
+// Ends implements runtime.Ender.
+func (ending) Ends() {}
 
 // Bind reads the tool file in a module, if there is one, and finds out how the module waits. Programs of Go run on while
 // a goroutine waits for input only if the input is non-blocking; those of C do not expect such an input.
 func (*dialect) Bind(m *runtime.Module) runtime.Dialect {
 	producers, _ := m.CustomSection(wasmbin.ProducersSection)
 	d := &dialect{polls: bytes.Contains(producers, []byte("Go cmd/compile")), command: alone()}
+	d.read(m)
+	if d.polls && m.Resumable() {
+		return &resuming{dialect: d}
+	}
+	return ending{d}
+}
+
+// read reads the tool file of a module.
+func (d *dialect) read(m *runtime.Module) {
 	raw, ok := m.CustomSection(command.Section)
 	if !ok {
-		return d
+		return
 	}
 	p, err := command.Parse(raw)
 	if err != nil {
 		d.err = err
-		return d
+		return
 	}
 	d.manifest = p.Manifest()
 	d.command, _ = p.Server()
-	return d
 }
 
-// Serve runs the server for one request.
+// Serve starts the server for one request, with a handshake before it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	if d.err != nil {
 		return nil, endOf(runtime.KindGuest, "the tool file cannot be used: %v", d.err)
@@ -88,28 +99,44 @@ func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.R
 	if err := in.Check(start, nil, nil); err != nil {
 		return nil, err
 	}
-	c := newConversation(ctx, in.Limits().Output)
-	if req.Method == "plugin/describe" {
-		return d.converse(ctx, in, c, &lister{conversation: c, described: d.manifest})
+	c := newConversation(ctx, in)
+	if err := d.open(c); err != nil {
+		return nil, err
 	}
-	return d.converse(ctx, in, c, &single{conversation: c, method: req.Method, params: ownParams(req.Params)})
+	defer native.Attach(in)()
+	c.greet(d.clientFor(c, req))
+	_, err := in.Call(ctx, start)
+	return c.outcome(err, d.manifest == nil)
 }
 
-// converse runs the guest until the client has a result.
-func (d *dialect) converse(ctx context.Context, in *runtime.Instance, c *conversation, client client) (json.RawMessage, error) {
-	gate, ok := runtime.GateFrom(ctx).(Launcher)
+// clientFor returns the client that makes a request.
+func (d *dialect) clientFor(c *conversation, req runtime.Request) client {
+	if req.Method == "plugin/describe" {
+		return &lister{conversation: c, described: d.manifest}
+	}
+	return &single{conversation: c, method: req.Method, params: ownParams(req.Params)}
+}
+
+// open connects the conversation to the guest of the call.
+func (d *dialect) open(c *conversation) error {
+	gate, ok := runtime.GateFrom(c.ctx).(Launcher)
 	if !ok {
-		return nil, errors.New("the gate cannot run servers")
+		return errors.New("the gate cannot run servers")
 	}
-	c.gate = runtime.GateFrom(ctx)
-	gate.LaunchServer(d.command, c.input, c, d.polls)
-	c.greet(client)
-	defer native.Attach(in)()
-	_, err := in.Call(ctx, start)
-	if c.over {
-		return c.result, nil
+	c.gate = runtime.GateFrom(c.ctx)
+	c.input = gate.LaunchServer(d.command, runtime.Conversation{Stdout: c, Unread: maxUnread, Polls: d.polls, Waits: c.waits})
+	return nil
+}
+
+// outcome returns the result of the call, after the guest has run. unsure is set if it may be no server at all.
+func (c *conversation) outcome(err error, unsure bool) (json.RawMessage, error) {
+	switch {
+	case c.over:
+		return c.result, c.failed
+	case errors.Is(err, runtime.ErrSuspended): // the call was cancelled while the guest waited
+		return nil, c.ctx.Err()
 	}
-	return nil, c.ended(err, d.manifest == nil)
+	return nil, c.ended(err, unsure)
 }
 
 // ended explains the end of a guest that did not answer. Without a tool file it may be no server at all.
@@ -124,7 +151,7 @@ func (c *conversation) ended(err error, unsure bool) error {
 		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
 			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
 	}
-	if unsure && !c.greeted {
+	if unsure && c.greeting == nil {
 		end.Err = errors.Join(ErrNoServer, end.Err)
 	}
 	return end

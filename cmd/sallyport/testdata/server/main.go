@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,14 +25,27 @@ type message struct {
 }
 
 var (
-	in    = bufio.NewReader(os.Stdin)
+	lines = make(chan []byte, 1)
 	calls int
+	born  = time.Now()
+	early string // the outcome of the effect at the start
 )
+
+// readAhead reads lines while others are served.
+func readAhead() {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			os.Exit(0)
+		}
+		lines <- line
+	}
+}
 
 // read returns the next message; at the end of the input the server ends.
 func read() (m message) {
-	line, err := in.ReadBytes('\n')
-	if err != nil || json.Unmarshal(line, &m) != nil {
+	if json.Unmarshal(<-lines, &m) != nil {
 		os.Exit(0)
 	}
 	return m
@@ -56,10 +70,30 @@ func main() {
 	if handshake == "signals" {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
+	atStart()
+	go readAhead()
 	for {
-		if m := read(); m.ID != nil {
+		switch m := read(); {
+		case m.Method == "":
+			early = string(m.Error)
+		case m.ID != nil:
 			serve(m)
+		case handshake == "asks" && m.Method == "notifications/initialized":
+			write(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)
 		}
+	}
+}
+
+// atStart has an effect before the handshake.
+func atStart() {
+	switch handshake {
+	case "random":
+		early = rand.Text()
+	case "file":
+		_, err := os.Stat("/workspace/settings")
+		early = fmt.Sprint(err)
+	case "temporary":
+		early = fmt.Sprint(os.WriteFile("/tmp/x", nil, 0o600))
 	}
 }
 
@@ -101,7 +135,7 @@ func initialize(id json.RawMessage) {
 
 // list lists one tool a page.
 func list(m message) {
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless"}
 	var p struct{ Cursor string }
 	_ = json.Unmarshal(m.Params, &p)
 	i := 0
@@ -119,6 +153,8 @@ func list(m message) {
 func call(name string, id json.RawMessage) {
 	calls++
 	switch name {
+	case "born":
+		answer(id, textResult(born.UTC().Format(time.RFC3339)+" "+early))
 	case "count":
 		answer(id, textResult(fmt.Sprint(calls)))
 	case "chatty":
@@ -160,6 +196,15 @@ func call(name string, id json.RawMessage) {
 			}
 		}()
 		read()
+		answer(id, textResult("too late"))
+	case "leave":
+		answer(id, textResult("goodbye"))
+		os.Exit(0)
+	case "restless":
+		answer(id, textResult("at work"))
+		for calls > 0 {
+			calls++
+		}
 	case "refuse":
 		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
 	case "progress":

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
+)
+
+const (
+	// greetMethod is the method of the request that completes the handshake for the image of all calls.
+	greetMethod = "server/greet"
+	// greetFuel bounds that request: a second or so, and twenty times the start of a usual server.
+	greetFuel = 30_000_000_000
+	// settleFuel bounds the work of a server after its answer, before it waits again.
+	settleFuel = 5_000_000_000
+	// maxStale limits the cancelled requests whose responses may still come.
+	maxStale = 32
+)
+
+// resuming is the dialect of a server that can be suspended while it waits for input, and resumed in another call or in
+// a copy of its instance. Calls under StateCall begin behind the handshake, which is a part of the image. Under
+// StateSession and StatePlugin a call ends when the server waits again, and the next one continues there.
+type resuming struct {
+	*dialect
+	ungreeted atomic.Pointer[string] // why the image has no handshake
+}
+
+// settled is the note of an instance whose server waits behind the handshake.
+type settled struct {
+	greeting json.RawMessage // the result of initialize
+	id       int             // of the last request
+	line     []byte          // the start of an incomplete line of output
+	unread   []byte          // input
+	stale    []int           // cancelled requests without a response
+	waits    int             // the cancelled request that the server was not told of; 0 for none
+}
+
+// WarmUp returns the request that completes the handshake.
+func (*resuming) WarmUp() runtime.Request { return runtime.Request{Method: greetMethod} }
+
+// GreetFuel implements runtime.Greeter.
+func (*resuming) GreetFuel() uint64 { return greetFuel }
+
+// Ungreeted implements runtime.Greeter: calls include the handshake then.
+func (r *resuming) Ungreeted(reason error) {
+	text := reason.Error()
+	r.ungreeted.Store(&text)
+}
+
+// Serve resumes the server for one request, or starts it.
+func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
+	behind, resumes := in.Noted().(*settled)
+	greets := req.Method == greetMethod
+	if !resumes && !in.Kept() && !greets || r.err != nil {
+		return r.dialect.Serve(ctx, in, req)
+	}
+	c := newConversation(ctx, in)
+	c.settles, c.greets = in.Kept() || greets, greets
+	if err := r.open(c); err != nil {
+		return nil, err
+	}
+	defer native.Attach(in)()
+	var err error
+	switch {
+	case resumes:
+		behind.resume(c, r.clientFor(c, req))
+		err = in.Resume(ctx)
+	case greets:
+		c.greet(&greeter{conversation: c})
+		_, err = in.Call(ctx, start)
+	default:
+		c.greet(r.clientFor(c, req))
+		_, err = in.Call(ctx, start)
+	}
+	switch {
+	case errors.Is(err, runtime.ErrSuspended) && c.settles:
+		in.Note(settle(c))
+	case c.settles: // the server has ended
+		in.Discard()
+		c.over = c.over && !greets
+	}
+	result, err := c.outcome(err, r.manifest == nil)
+	return result, lost(in, err)
+}
+
+// resume continues the conversation of an instance, with a request.
+func (behind *settled) resume(c *conversation, client client) {
+	c.client, c.greeting = client, behind.greeting
+	c.id, c.line, c.stale = behind.id, behind.line, behind.stale
+	c.input.Send(behind.unread)
+	if behind.waits != 0 {
+		c.send(jsonrpc.AppendNotification(nil, "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, behind.waits)))
+	}
+	client.resumed()
+}
+
+// settle returns the state of a conversation with a server that waits.
+func settle(c *conversation) *settled {
+	s := &settled{greeting: c.greeting, id: c.id, line: c.line, unread: c.input.Rest(), stale: c.stale}
+	if c.method != "" {
+		s.waits = c.id
+		s.stale = append(s.stale[max(0, len(s.stale)-maxStale+1):len(s.stale):len(s.stale)], c.id)
+	}
+	return s
+}
+
+// lost adds to the error of a call that ended a kept server that its state is lost.
+func lost(in *runtime.Instance, err error) error {
+	var end *runtime.EndError
+	if !in.Kept() || !errors.As(err, &end) || end.Kind == runtime.KindCancelled {
+		return err
+	}
+	end.Message = strings.TrimSuffix(end.Message, ".") + "; its state is lost, and the next call starts it again"
+	return end
+}
+
+// greeter completes the handshake. It asks for the tools as a warm-up.
+type greeter struct {
+	*conversation
+	requests []string // to make
+}
+
+func (g *greeter) begin() {
+	if g.has("logging") {
+		g.requests = append(g.requests, setLevel)
+	}
+	if g.has("tools") {
+		g.requests = append(g.requests, "tools/list")
+	}
+	g.answered(nil, nil)
+}
+
+// resumed does nothing: an image is not made of a copy of it.
+func (g *greeter) resumed() {}
+
+// answered makes the next request. A server that fails one still serves calls.
+func (g *greeter) answered(json.RawMessage, *jsonrpc.Error) {
+	if len(g.requests) == 0 {
+		g.finish(json.RawMessage("null"))
+		return
+	}
+	method := g.requests[0]
+	g.requests = g.requests[1:]
+	params := json.RawMessage("{}")
+	if method == setLevel {
+		params = everyLevel
+	}
+	g.request(method, params)
+}
