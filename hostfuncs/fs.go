@@ -6,11 +6,12 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/temp"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
 // mountFiles mounts the granted files, with writes held back until Land. Without grants, the guest still gets a tree,
-// so that its failed lookups are explained.
+// so that its failed lookups are explained. A program has a private folder for temporary files, too.
 func mountFiles(g *Gate, o *wasi.Options) {
 	g.consents.stand()
 	f := &files{paths: newPaths(&g.rules), gate: g}
@@ -38,6 +39,9 @@ func mountFiles(g *Gate, o *wasi.Options) {
 			}
 		}}
 		o.Tree = g.probes
+	}
+	if g.program != nil {
+		o.Tree = temp.New(o.Tree, o.Now)
 	}
 	if j := g.replay.journal; j != nil {
 		o.Tree = &observed{Tree: o.Tree, journal: j}

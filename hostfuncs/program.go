@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/temp"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -90,7 +91,7 @@ func (p *process) run(o *wasi.Options) {
 	}
 	o.Args = p.args
 	o.Env = slices.Clone(o.Env)
-	for _, variable := range p.env {
+	for _, variable := range append(slices.Clone(p.env), "TMPDIR="+temp.Folder) {
 		name, _, _ := strings.Cut(variable, "=")
 		if !slices.ContainsFunc(o.Env, func(own string) bool { return strings.HasPrefix(own, name+"=") }) {
 			o.Env = append(o.Env, variable)
@@ -113,7 +114,7 @@ func (g *Gate) ReadResult(path string, limit int) ([]byte, error) {
 		return nil, e
 	}
 	defer f.Close()
-	if held := g.writes.files.Load(); held == nil || !held.Wrote(path) {
+	if held := g.writes.files.Load(); !temp.Has(path) && (held == nil || !held.Wrote(path)) {
 		return nil, errNotWritten
 	}
 	var content []byte

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
 // wasiProgram builds the program in testdata/NAME for WASI, once.
@@ -77,6 +80,7 @@ var programEnds = []struct {
 	{"grep", nil, "", "", 0},
 	{"fail", nil, "exit", "command-fail: the program exited with code 1\nstep one\ncannot open the thing", 1},
 	{"failout", nil, "exit", "command-failout: the program exited with code 1: usage: command THING", 1},
+	{"unread", map[string]any{"text": strings.Repeat("x", 4<<20)}, "", "done\n", 0},
 	{"trap", nil, "exit", "command-trap: the program exited with code 2\npanic: as asked…", 2},
 	{"fork", nil, "", "open /dev/null: No such file or directory\n", 0},
 	{"colour", nil, "", "red", 0},
@@ -106,6 +110,32 @@ func TestProgram_endsAreExact(t *testing.T) {
 	}
 }
 
+// Go ends a panic with an exit code. C and Rust trap.
+func TestProgram_trapIsNoExitCode(t *testing.T) {
+	var m wasmtest.Module
+	m.Memory(1, wasmtest.None)
+	m.Export("_start", m.Func(nil, nil, nil, wasmtest.Unreachable))
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "traps.wasm"), m.Bytes())
+	put(t, filepath.Join(dir, "traps.tool.yaml"), []byte("tools: [{name: run}]\n"))
+	r := call(t, connect(t, "", dir), "traps-run", nil)
+	if !r.IsError || kindOf(r) != "trap" || exitCodeOf(r) != 0 || text(r) != "traps-run: the guest trapped: unreachable" {
+		t.Errorf("got kind %q, exit code %d, text %q, want a trap", kindOf(r), exitCodeOf(r), text(r))
+	}
+}
+
+func TestProgram_hasAFolderForTemporaryFiles(t *testing.T) {
+	s := connect(t, "", wrapped(t))
+	for range 2 { // it is empty at the start of each call
+		if r := call(t, s, "command-scratch", nil); r.IsError || text(r) != "0 before, 1 after, content: temporary" {
+			t.Errorf("got %q, want an empty folder that keeps a file", text(r))
+		}
+	}
+	if _, err := os.Stat("/temp"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the host: got %v, want no folder /temp", err)
+	}
+}
+
 func TestProgram_getsItsCommandLine(t *testing.T) {
 	s := connect(t, "plugins: {command: {grants: ['config: {MODE: loud}']}}", wrapped(t))
 	type echo struct {
@@ -128,7 +158,7 @@ func TestProgram_getsItsCommandLine(t *testing.T) {
 	if want := append([]string{"1", "--"}, given...); !slices.Equal(got.Args, want) {
 		t.Errorf("arguments: got %q, want %q", got.Args, want)
 	}
-	env := []string{"MODE=loud", "NO_COLOR=1", "PWD=/workspace", "TERM=dumb", "TZ=Europe/Berlin"}
+	env := []string{"MODE=loud", "NO_COLOR=1", "PWD=/workspace", "TERM=dumb", "TMPDIR=/temp", "TZ=Europe/Berlin"}
 	slices.Sort(got.Env)
 	if got.Stdin != "in\nput" || got.Err != "<nil>" || got.Terminal || got.Program != "command" || !slices.Equal(got.Env, env) {
 		t.Errorf("got %+v, want the environment %q", got, env)

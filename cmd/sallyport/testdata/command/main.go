@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,18 @@ func output(do string) {
 		os.Stdout.Write([]byte{0, 1, 2, 0xff, 0xfe})
 	case "half":
 		os.Stdout.WriteString("caf\xc3")
+	case "unread": // it never looks at its standard input
+		fmt.Println("done")
+	case "scratch":
+		before, err := os.ReadDir(os.TempDir())
+		file := filepath.Join(os.TempDir(), "out")
+		if err == nil {
+			err = os.WriteFile(file, fmt.Appendf(nil, "%d before, 1 after, content: temporary", len(before)), 0o600)
+		}
+		if after, _ := os.ReadDir(os.TempDir()); err != nil || len(after) != 1 {
+			fmt.Fprintln(os.Stderr, after, err)
+			os.Exit(1)
+		}
 	case "steps":
 		for i := range 3 {
 			fmt.Fprintf(os.Stderr, "step %d\n", i+1)
