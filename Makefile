@@ -150,7 +150,16 @@ build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sall
 clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio and HTTP
 	go test -tags clients ./cmd/sallyport -run 'TestClients' -count=1 -v
 
-programs: $(BIN) ## programs of others as plugins, beside the same programs natively
+# The programs in C and Rust are Debian's: native as its packages, for WASI of its source packages.
+DEBIAN := cmark pulldown-cmark librust-pulldown-cmark-dev cargo rustc libstd-rust-dev-wasm32 clang lld wasi-libc libclang-rt-dev-wasm32 cmake dpkg-dev
+build/programs/.fetched:
+	@dpkg -s $(DEBIAN) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q --no-install-recommends $(DEBIAN); } >/dev/null
+	@mkdir -p build/programs/lists/partial && sed 's/^Types: deb$$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources > build/programs/deb-src.sources
+	@cd build/programs && set -- -q -o Dir::Etc::sourcelist=$$PWD/deb-src.sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$$PWD/lists && \
+	  { apt-get "$$@" update && apt-get "$$@" source --download-only cmark; } >/dev/null
+	@touch $@
+
+programs: $(BIN) build/programs/.fetched ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
 servers: $(BIN) ## MCP servers of others as plugins, beside the same servers natively (listens on port 80 of loopback)

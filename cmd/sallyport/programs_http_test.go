@@ -45,7 +45,7 @@ func TestPrograms_sendTheRequestsOfTheirNativeSelves(t *testing.T) {
 	partly := connect(t, fmt.Sprintf("plugins: {hey: {grants: [%s]}}", grants), dir)
 	alone := connect(t, "", dir)
 	for _, c := range []struct{ method, path, file string }{
-		{"GET", "/chunks", ""}, {"GET", "/none", ""}, {"POST", "/echo", body}, {"GET", "/away", ""},
+		{"GET", "/chunks", ""}, {"GET", "/none", ""}, {"POST", "/echo", body}, {"POST", "/chunks", ""}, {"GET", "/away", ""},
 	} {
 		line := []string{"-n", "1", "-c", "1", "-m", c.method}
 		args := map[string]any{"method": c.method, "url": server.URL + c.path}

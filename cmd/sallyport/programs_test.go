@@ -27,21 +27,25 @@ func TestPrograms_equalTheirNativeSelves(t *testing.T) {
 			native := filepath.Join(t.TempDir(), p.name)
 			buildProgram(t, p.dir, p.pkg, native)
 			buildProgram(t, p.dir, p.pkg, wasm, "GOOS=wasip1", "GOARCH=wasm")
-			dir := folder(t, wasm)
-			if err := os.WriteFile(filepath.Join(dir, p.name+".tool.yaml"), recipe(t, p.name), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			s := connect(t, "plugins: {"+p.name+": {limits: {memory: 512MiB}}}", dir)
-			for _, c := range p.cases {
-				cmd := exec.Command(native, c.line...)
-				cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(c.stdin)
-				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				err := cmd.Run()
-				r := call(t, s, p.name+"-"+c.tool, c.args)
-				compareProgram(t, c, r, err, stdout.String(), stderr.String())
-			}
+			playCases(t, p.name, wasm, native, p.cases)
 		})
+	}
+}
+
+// playCases wraps a program with its recipe, and compares each case with the native program.
+func playCases(t *testing.T, name, wasm, native string, cases []programCase) {
+	t.Helper()
+	dir := folder(t, wasm)
+	put(t, filepath.Join(dir, name+".tool.yaml"), recipe(t, name))
+	s := connect(t, "plugins: {"+name+": {limits: {memory: 512MiB}}}", dir)
+	for _, c := range cases {
+		cmd := exec.Command(native, c.line...)
+		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(c.stdin)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run()
+		r := call(t, s, name+"-"+c.tool, c.args)
+		compareProgram(t, c, r, err, stdout.String(), stderr.String())
 	}
 }
 
