@@ -19,8 +19,16 @@ type Review struct {
 	After    lock.Terms // the current terms
 	Rejected bool       // these bytes were rejected before
 
-	raw  []byte // contents of the file
-	path string
+	raw    []byte // contents of the file
+	path   string
+	origin *lock.Origin
+}
+
+// Placed returns the review for a file that will be at path, and the origin of its bytes.
+func (v *Review) Placed(path string, origin lock.Origin) *Review {
+	w := *v
+	w.path, w.File, w.origin = path, filepath.Base(path), &origin
+	return &w
 }
 
 // ErrNothingWaits is returned if there is nothing to review.
@@ -103,5 +111,7 @@ func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
 	if err := l.Copies.Put(v.raw, v.After); err != nil {
 		return err
 	}
-	return l.Approve(ctx, v.Name, v.After.Pin(v.path))
+	pin := v.After.Pin(v.path)
+	pin.Origin = v.origin
+	return l.Approve(ctx, v.Name, pin)
 }

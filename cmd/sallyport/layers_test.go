@@ -52,6 +52,7 @@ var homes = map[string][]string{
 	"github.com/extism/go-sdk":               {"registry/extismfile", "cmd/bench"},
 	"oras.land/oras-go":                      {"registry/source"},
 	"github.com/opencontainers":              {"registry/source"},
+	"golang.org/x/crypto":                    {"internal/minisign"},
 }
 
 type listed struct {

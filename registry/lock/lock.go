@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,6 +74,18 @@ func (l *Lock) Pin(name string) (Pin, bool) {
 	defer l.mu.Unlock()
 	p, ok := l.pins[name]
 	return p, ok
+}
+
+// Names returns the pinned names, sorted.
+func (l *Lock) Names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.pins))
+}
+
+// Forget removes the pin of a plugin: the next bytes of that name are new.
+func (l *Lock) Forget(ctx context.Context, name string) error {
+	return l.update(ctx, func(pins map[string]Pin) { delete(pins, name) }, nil)
 }
 
 // OtherCase returns the pinned name that differs from name only in case, and so is the same name; "" if there is none.

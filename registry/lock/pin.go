@@ -34,8 +34,10 @@ type Pin struct {
 
 // Origin is the source that a plugin was fetched from.
 type Origin struct {
-	From   string `json:"from"`   // where newer versions appear: oci://ghcr.io/acme/weather:1
-	Digest string `json:"digest"` // of the fetched image or file
+	From    string `json:"from"`              // where newer versions appear: oci://ghcr.io/acme/weather:1
+	Digest  string `json:"digest"`            // of the fetched image or file
+	Signer  string `json:"signer,omitempty"`  // the key that signed, as the policy of the source required; "" is none
+	Version string `json:"version,omitempty"` // of its manifest, as the plugin states it
 }
 
 // Pin returns the terms in the form of the lock file; path is the plugin's file.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/minisign"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
@@ -50,6 +51,13 @@ type Artifact struct {
 	Ext     string // ".wasm", ".prompt.md" or ".skill"
 	Content []byte // of its file
 	Tool    []byte // of its tool file; nil if it has none
+
+	// Signature is that of minisign beside the source, or in the annotation of an image; nil if there is none. Policy
+	// checks it.
+	Signature []byte
+
+	signed []byte // the bytes that the signature is for
+	whole  bool   // they include the tool file
 }
 
 // Options configure a Fetcher. The zero value is usable.
@@ -179,13 +187,39 @@ func (f *Fetcher) fetchWeb(ctx context.Context, r Ref) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return artifactOf(r, content)
+	a, err := artifactOf(r, content)
+	if err == nil {
+		a.Signature, err = f.fetchSignature(ctx, r)
+	}
+	return a, err
 }
+
+// fetchSignature fetches the signature beside a file of the web; nil if there is none.
+func (f *Fetcher) fetchSignature(ctx context.Context, r Ref) ([]byte, error) {
+	beside := *r.url
+	beside.Path += signatureSuffix
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, beside.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := f.client(r).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, nil
+	}
+	return io.ReadAll(io.LimitReader(res.Body, minisign.MaxSignature+1))
+}
+
+// signatureSuffix is added to the name of a file for that of its signature.
+const signatureSuffix = ".minisig"
 
 // artifactOf returns the artifact of a file or an archive with its name.
 func artifactOf(r Ref, content []byte) (*Artifact, error) {
 	stem, ext := r.stem()
-	a := &Artifact{Stem: stem, Ext: ext, Content: content, Origin: lock.Origin{From: r.Moving(), Digest: fileid.Digest(content)}}
+	a := &Artifact{Stem: stem, Ext: ext, Content: content, signed: content, Origin: lock.Origin{From: r.Moving(), Digest: fileid.Digest(content)}}
 	switch ext {
 	case extModule, extPrompt, extSkill:
 		return a, nil
@@ -220,6 +254,7 @@ func (a *Artifact) unpack() error {
 	if module == "" {
 		return errors.New("the archive has no .wasm file")
 	}
+	a.whole = true
 	a.Stem, a.Ext, a.Content, a.Tool = strings.TrimSuffix(filepath.Base(module), extModule), extModule, members[module], members[toolfile.Beside(module)]
 	return nil
 }
@@ -262,6 +297,9 @@ func fetchLocal(r Ref) (*Artifact, error) {
 	a, err := artifactOf(r, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.path, err)
+	}
+	if sig, _, err := fileid.Read(r.path + signatureSuffix); err == nil {
+		a.Signature = sig
 	}
 	if beside := toolfile.Beside(r.path); a.Tool == nil && beside != "" {
 		text, _, err := fileid.Read(beside)

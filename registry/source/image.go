@@ -27,6 +27,8 @@ const (
 	maxLayers = 64
 	// dockerIndex is the media type of Docker's own index.
 	dockerIndex = "application/vnd.docker.distribution.manifest.list.v2+json"
+	// signatureAnnotation is the annotation of a manifest with the minisign signature of the module.
+	signatureAnnotation = "dev.sallyport.minisig"
 	// pluginMember is the file of a plugin in an image of hyper-mcp.
 	pluginMember = "plugin.wasm"
 )
@@ -115,7 +117,11 @@ func (f *Fetcher) fetchImage(ctx context.Context, r Ref) (*Artifact, error) {
 		return nil, err
 	}
 	stem, ext := r.stem()
-	return &Artifact{Stem: stem, Ext: ext, Content: wasm, Origin: lock.Origin{From: r.Moving(), Digest: top.Digest.String()}}, nil
+	a := &Artifact{Stem: stem, Ext: ext, Content: wasm, signed: wasm, Origin: lock.Origin{From: r.Moving(), Digest: top.Digest.String()}}
+	if text, ok := m.Annotations[signatureAnnotation]; ok {
+		a.Signature = []byte(text)
+	}
+	return a, nil
 }
 
 // fetchManifest fetches the manifest of an image, from an index if there is one. The descriptor is the outer one.

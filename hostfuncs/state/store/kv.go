@@ -137,6 +137,14 @@ func (k *KeyValues) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 	return err
 }
 
+// Purge removes every key of a plugin, of all principals.
+func (k *KeyValues) Purge(ctx context.Context, plugin string) error {
+	return k.db.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ?", plugin)
+		return err
+	})
+}
+
 // held returns the bytes that a space holds, including expired keys that are not removed yet.
 func held(ctx context.Context, tx *sql.Tx, sp Space) (size int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT bytes FROM kv_totals WHERE plugin = ? AND principal = ?", sp.Plugin, sp.Principal).Scan(&size)

@@ -33,36 +33,78 @@ func (s *Settings) Add(plugin, line string) (*Addition, error) { return Add(s.Wa
 // Add computes how a line is added to the grants of a plugin in a file, and writes nothing. All other bytes of the file
 // stay. A line without effect is an error: ErrGranted, or one that names the line of max_grants or deny.
 func Add(file, plugin, line string) (*Addition, error) {
-	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
-		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
-	}
-	g, err := grant.ParseLine(line)
+	a, err := newAddition(file, plugin)
 	if err != nil {
 		return nil, err
 	}
-	a := &Addition{File: file, Plugin: plugin, Line: g.String()}
-	if a.File == "" {
-		return nil, errors.New("there is no configuration folder: name a file with --config")
-	}
-	if a.before, err = userfile.Read(a.File); err != nil {
+	if err := a.add(line); err != nil {
 		return nil, err
-	}
-	old, err := allowedIn(a.before, plugin)
-	if err != nil {
-		return nil, inFile(a.File, err)
-	}
-	if a.Note, err = within(old, g); err != nil {
-		return nil, err
-	}
-	if a.after, err = withGrant(a.before, plugin, grant.Quote(a.Line)); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
 	a.Difference = difference(string(a.before), string(a.after))
 	return a, nil
 }
 
-// Write changes the file. It returns userfile.ErrMeanwhile if the file changed since Add.
+// AddAll is Add for several lines, which Write adds together. Lines that are granted already are left out; Difference is
+// empty if all are.
+func AddAll(file, plugin string, lines []string) (*Addition, error) {
+	a, err := newAddition(file, plugin)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		if err := a.add(line); err != nil && !errors.Is(err, ErrGranted) {
+			return nil, fmt.Errorf("%s: %w", line, err)
+		}
+	}
+	a.Difference = difference(string(a.before), string(a.after))
+	return a, nil
+}
+
+// newAddition reads the file of an addition without lines.
+func newAddition(file, plugin string) (*Addition, error) {
+	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
+		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
+	}
+	a := &Addition{File: file, Plugin: plugin}
+	if a.File == "" {
+		return nil, errors.New("there is no configuration folder: name a file with --config")
+	}
+	var err error
+	a.before, err = userfile.Read(a.File)
+	a.after = a.before
+	return a, err
+}
+
+// add adds one line to the text behind the change.
+func (a *Addition) add(line string) error {
+	g, err := grant.ParseLine(line)
+	if err != nil {
+		return err
+	}
+	old, err := allowedIn(a.after, a.Plugin)
+	if err != nil {
+		return inFile(a.File, err)
+	}
+	note, err := within(old, g)
+	if err != nil {
+		return err
+	}
+	after, err := withGrant(a.after, a.Plugin, grant.Quote(g.String()))
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.File, err)
+	}
+	a.after, a.Line = after, g.String()
+	if note != "" {
+		a.Note = note
+	}
+	return nil
+}
+
+// Write changes the file, if there is a difference. It returns userfile.ErrMeanwhile if the file changed since Add.
 func (a *Addition) Write() error {
+	if bytes.Equal(a.before, a.after) {
+		return nil
+	}
 	_, err := userfile.Change(a.File, func(old []byte) ([]byte, error) {
 		if !bytes.Equal(old, a.before) {
 			return nil, userfile.ErrMeanwhile
@@ -178,6 +220,11 @@ func sayings(data []byte) (saying, error) {
 		return s, err
 	}
 	s.host = hostMap(root)
+	if root != nil {
+		if _, value := root.Member(sourcesKey); value != nil {
+			s.host[sourcesKey] = hostValue(value)
+		}
+	}
 	ceiling, err := readCeiling(root)
 	if err != nil {
 		return s, err

@@ -58,7 +58,7 @@ func readHost(root *strictyaml.Node) (map[string]int, error) {
 	}
 	return lines, root.Each("the file", func(key, value *strictyaml.Node) error {
 		switch {
-		case key.Text == "plugins" || key.Text == "max_grants":
+		case isSection(key.Text):
 			return nil
 		case groups[key.Text]:
 			return value.Each(key.Text, func(k, v *strictyaml.Node) error { return one(key.Text+"."+k.Text, k, v) })
@@ -83,9 +83,14 @@ func hint(name string) string {
 	return strictyaml.Hint(name, same)
 }
 
-// topLevel returns the top-level keys of a file, plugins and max_grants first.
+// sections returns the top-level keys of a file that are no host settings.
+func sections() []string { return []string{"plugins", "max_grants", sourcesKey} }
+
+func isSection(key string) bool { return slices.Contains(sections(), key) }
+
+// topLevel returns the top-level keys of a file, the sections first.
 func topLevel() []string {
-	names := []string{"plugins", "max_grants"}
+	names := sections()
 	for _, k := range Keys() {
 		if first, _, _ := strings.Cut(k.Name, "."); !slices.Contains(names, first) {
 			names = append(names, first)
@@ -109,14 +114,14 @@ func checkNode(k Key, n *strictyaml.Node) error {
 	return nil
 }
 
-// hostMap converts the file without plugins and max_grants for viper: strings and lists of strings.
+// hostMap converts the file without its sections for viper: strings and lists of strings.
 func hostMap(root *strictyaml.Node) map[string]any {
 	m := map[string]any{}
 	if root == nil {
 		return m
 	}
 	for _, member := range root.Members {
-		if key := member.Key.Text; key != "plugins" && key != "max_grants" {
+		if key := member.Key.Text; !isSection(key) {
 			m[key] = hostValue(member.Value)
 		}
 	}

@@ -56,7 +56,10 @@ func readable(root *strictyaml.Node) (*strictyaml.Node, bool) {
 		return nil, true
 	}
 	kept := &strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line}
-	seen := map[string]bool{"plugins": true, "max_grants": true}
+	seen := map[string]bool{}
+	for _, name := range sections() {
+		seen[name] = true
+	}
 	for _, m := range root.Members {
 		key := m.Key.Text
 		_, err := readHost(&strictyaml.Node{Kind: strictyaml.Mapping, Line: root.Line, Members: []strictyaml.Member{m}})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/source"
 )
 
 // Settings are the effective settings of one run.
@@ -19,6 +20,9 @@ type Settings struct {
 	// Ceiling is max_grants, the upper bound of every plugin's grants; nil if the file has none. The grants of Plugins
 	// are under it already.
 	Ceiling *grant.Set
+
+	// Sources are the policies for plugins that are fetched.
+	Sources []source.Rule
 
 	Values // the host settings
 
@@ -44,6 +48,9 @@ func Load(o Options) (*Settings, error) {
 		return nil, inFile(s.File, err)
 	}
 	if s.Ceiling, err = readCeiling(root); err != nil {
+		return nil, inFile(s.File, err)
+	}
+	if s.Sources, err = readSources(root); err != nil {
 		return nil, inFile(s.File, err)
 	}
 	if s.Plugins, err = readPlugins(root, s.Ceiling); err != nil {

@@ -1,0 +1,96 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/minisign"
+)
+
+// Policy is the operator's requirement for plugins of some sources. The zero value takes unsigned plugins.
+type Policy struct {
+	Refuse bool           // nothing is taken
+	Keys   []minisign.Key // one of them has to have signed; none requires no signature
+}
+
+// ErrRefused is returned for a source from which nothing is taken.
+var ErrRefused = errors.New("the configuration refuses this source")
+
+// Check returns the signer of an artifact, in words, or why the policy refuses it. An artifact that the policy takes
+// without a signature has the signer "".
+func (p Policy) Check(a *Artifact) (signer string, err error) {
+	switch {
+	case p.Refuse:
+		return "", ErrRefused
+	case len(p.Keys) == 0:
+		return "", nil
+	case a.Signature == nil:
+		return "", fmt.Errorf("it is not signed, and a signature by %s is required", p.names())
+	case a.Tool != nil && !a.whole:
+		return "", errors.New("its tool file is not covered by the signature: sign an archive of both")
+	}
+	s, err := minisign.ParseSignature(a.Signature)
+	if err != nil {
+		return "", err
+	}
+	for _, k := range p.Keys {
+		var other *minisign.KeyError
+		err := k.Verify(a.signed, s)
+		if errors.As(err, &other) {
+			continue
+		}
+		return "minisign " + k.ID(), err
+	}
+	return "", fmt.Errorf("it is signed with the key %s, and a signature by %s is required", s.ID(), p.names())
+}
+
+// names lists the keys.
+func (p Policy) names() string {
+	var ids []string
+	for _, k := range p.Keys {
+		ids = append(ids, k.ID())
+	}
+	return strings.Join(ids, " or ")
+}
+
+// Rule is the policy for the sources that match a pattern.
+type Rule struct {
+	Pattern string // a source, or its beginning and "**"
+	Policy
+}
+
+// Covers reports whether a rule holds for a source.
+func (r Rule) Covers(from string) bool {
+	beginning, open := strings.CutSuffix(r.Pattern, "**")
+	return open && strings.HasPrefix(from, beginning) || from == r.Pattern
+}
+
+// PolicyFor returns the policy of a source: that of the longest pattern that covers it.
+func PolicyFor(rules []Rule, from string) Policy {
+	var best Rule
+	for _, r := range rules {
+		if r.Covers(from) && len(r.Pattern) > len(best.Pattern) {
+			best = r
+		}
+	}
+	return best.Policy
+}
+
+// CheckPattern returns an error for a pattern that covers sources that its author can hardly mean: oci://ghcr.io/acme**
+// covers ghcr.io/acme-evil too.
+func CheckPattern(pattern string) error {
+	beginning, open := strings.CutSuffix(pattern, "**")
+	switch {
+	case strings.Contains(beginning, "*"):
+		return errors.New("a star stands only at the end, as **")
+	case open && beginning != "" && !strings.HasSuffix(beginning, "/") && !strings.HasSuffix(beginning, ":"):
+		return errors.New("** follows a slash or a colon: oci://ghcr.io/acme/**")
+	case pattern == "":
+		return errors.New("a pattern is empty")
+	case !open:
+		_, err := Parse(pattern)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package source
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/sallyport-mcp/sallyport/internal/minisign"
+)
+
+// signingKey is a key of the tests.
+type signingKey struct {
+	id      string
+	private ed25519.PrivateKey
+}
+
+func newSigningKey(id string) signingKey {
+	return signingKey{id, ed25519.NewKeyFromSeed([]byte(strings.Repeat(id, 4)))}
+}
+
+func (k signingKey) public(t *testing.T) minisign.Key {
+	t.Helper()
+	key, err := minisign.ParseKey(base64.StdEncoding.EncodeToString([]byte("Ed" + k.id + string(k.private.Public().(ed25519.PublicKey)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// sign returns the signature of a content, with the older algorithm.
+func (k signingKey) sign(content []byte) string {
+	sig := ed25519.Sign(k.private, content)
+	global := ed25519.Sign(k.private, append(append([]byte{}, sig...), "t"...))
+	return "untrusted comment: x\n" + base64.StdEncoding.EncodeToString([]byte("Ed"+k.id+string(sig))) +
+		"\ntrusted comment: t\n" + base64.StdEncoding.EncodeToString(global) + "\n"
+}
+
+// A policy holds for all kinds of sources, and each wrong signature has a sentence of its own.
+func TestPolicy_checksTheSignatureOfEachKindOfSource(t *testing.T) {
+	ours, other := newSigningKey("12345678"), newSigningKey("87654321")
+	policy := Policy{Keys: []minisign.Key{newSigningKey("aaaabbbb").public(t), ours.public(t)}}
+	for name, c := range map[string]struct{ signature, want string }{
+		"good":        {ours.sign(wasm), ""},
+		"none":        {"", "it is not signed, and a signature by"},
+		"other key":   {other.sign(wasm), "it is signed with the key 3132333435363738, and a signature by 6262626261616161 or 3837363534333231 is required"},
+		"other bytes": {ours.sign([]byte("other")), "the bytes are not those that were signed"},
+		"malformed":   {"<html>", "its signature is not one of minisign"},
+	} {
+		for kind, from := range signedSources(t, c.signature) {
+			a, err := fetch(t, from)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, kind, err)
+			}
+			signer, err := policy.Check(a)
+			if c.want == "" && (err != nil || signer != "minisign 3837363534333231") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, %s: got %q, %v, want %q", name, kind, signer, err, c.want)
+			}
+			if signer, err := (Policy{}).Check(a); signer != "" || err != nil {
+				t.Errorf("%s, %s without a policy: got %q, %v, want it taken", name, kind, signer, err)
+			}
+			if _, err := (Policy{Refuse: true}).Check(a); err == nil {
+				t.Errorf("%s, %s refused: got no error", name, kind)
+			}
+		}
+	}
+}
+
+// signedSources returns a file, an address and an image with a signature; "" is none.
+func signedSources(t *testing.T, signature string) map[string]string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "w.wasm")
+	files := map[string]string{file: string(wasm)}
+	if signature != "" {
+		files[file+".minisig"] = signature
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/w.wasm":
+			w.Write(wasm)
+		case r.URL.Path == "/w.wasm.minisig" && signature != "":
+			w.Write([]byte(signature))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(web.Close)
+	s := newRegistry(t)
+	m := ocispec.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+		Config: s.blob("acme/w", layer{"application/vnd.wasm.config.v0+json", []byte("{}")}),
+		Layers: []ocispec.Descriptor{s.blob("acme/w", layer{"application/wasm", wasm})}}
+	if signature != "" {
+		m.Annotations = map[string]string{signatureAnnotation: signature}
+	}
+	if _, err := json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	s.manifest("acme/w", "1", m.MediaType, m)
+	return map[string]string{"file": file, "web": web.URL + "/w.wasm", "image": "oci://" + s.host + "/acme/w:1"}
+}
+
+// A signature of a module alone does not cover the tool file beside it; one of an archive covers both.
+func TestPolicy_coversToolFilesInArchivesOnly(t *testing.T) {
+	ours := newSigningKey("12345678")
+	policy := Policy{Keys: []minisign.Key{ours.public(t)}}
+	dir := t.TempDir()
+	tarred := archive(t, [2]string{"w.wasm", string(wasm)}, [2]string{"w.tool.yaml", "tools: []"})
+	for name, text := range map[string]string{
+		"w.wasm": string(wasm), "w.tool.yaml": "tools: []", "w.wasm.minisig": ours.sign(wasm),
+		"v.tar.gz": string(tarred), "v.tar.gz.minisig": ours.sign(tarred),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{"w.wasm": "its tool file is not covered", "v.tar.gz": ""} {
+		a, err := fetch(t, filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := policy.Check(a); want == "" && (err != nil || a.Tool == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", file, err, want)
+		}
+	}
+}
