@@ -23,7 +23,8 @@ import (
 )
 
 func newList(std stdio) *cobra.Command {
-	var asJSON bool
+	var asJSON, outdated bool
+	var f fetchFlags
 	c := &cobra.Command{
 		Use:   "list [DIR]",
 		Short: "print the plugins of a folder, and why some do not load",
@@ -39,6 +40,9 @@ serves them first; until then the list says that its grants wait for them.`,
 			if err := checkDir(s.Text("dir")); err != nil {
 				return err
 			}
+			if outdated {
+				return listOutdated(c.Context(), s, std, &f, asJSON)
+			}
 			plugins, err := statusOf(c.Context(), s, std)
 			if err != nil {
 				return err
@@ -50,6 +54,8 @@ serves them first; until then the list says that its grants wait for them.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&outdated, "outdated", false, "ask the sources of the plugins that add installed for newer bytes")
+	f.flags(c)
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	c.Flags().Bool("locked", false, "show the plugins that serve --locked would hold")
 	return c

@@ -21,8 +21,8 @@ type installation struct {
 	home string
 }
 
-// install makes an installation without problems, with a configuration.
-func install(t *testing.T, config string) *installation {
+// installed makes an installation without problems, with a configuration.
+func installed(t *testing.T, config string) *installation {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -103,12 +103,16 @@ func TestExamine_namesEachFault(t *testing.T) {
 		"a broken client": {"", func(i *installation) { write(t, filepath.Join(i.home, ".claude.json"), "{") },
 			Warning, "client claude-code", "not JSON"},
 		"a clock that is behind": {"", func(i *installation) { i.Now = i.Now.Add(-time.Hour) }, Problem, "clock", "was changed at"},
+		"a leftover": {"", func(i *installation) {
+			write(t, filepath.Join(i.home, "state", "incoming-1", "x.wasm"), "x")
+			i.Now = i.Now.Add(2 * time.Hour)
+		}, Warning, "leftover", "incoming-1"},
 		"a secret": {"", func(i *installation) {
 			i.Secrets = func() ([]Secret, error) { return []Secret{{"KEY", "a", "unset: set it"}}, nil }
 		}, Warning, "secret KEY", "a uses it: unset: set it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := install(t, c.config)
+			i := installed(t, c.config)
 			if c.fault != nil {
 				c.fault(i)
 			}
@@ -124,7 +128,7 @@ func TestExamine_namesEachFault(t *testing.T) {
 }
 
 func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
-	i := install(t, "plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
+	i := installed(t, "plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
 	i.Plugins = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Digest: "sha256:0123456789abcdef"})
 	write(t, filepath.Join(i.home, ".claude.json"), `{"mcpServers":{"sallyport":{"command":"`+i.Program+`","args":["serve","`+i.home+`/plugins"]}}}`)
 	r := Examine(t.Context(), i.Subject)
@@ -140,9 +144,11 @@ func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
 }
 
 func TestReport_repairsFoldersAndModes(t *testing.T) {
-	i := install(t, "")
+	i := installed(t, "")
 	remove(t, filepath.Join(i.home, "plugins"))
 	chmod(t, filepath.Join(i.home, "state"), 0o777)
+	write(t, filepath.Join(i.home, "state", "incoming-1", "x.wasm"), "x")
+	i.Now = i.Now.Add(2 * time.Hour)
 	r := Examine(t.Context(), i.Subject)
 	r.Repair()
 	if info, err := os.Stat(filepath.Join(i.home, "plugins")); err != nil || !info.IsDir() {
@@ -150,6 +156,9 @@ func TestReport_repairsFoldersAndModes(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(i.home, "state")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("state folder: got %v, %v, want mode 0755", info.Mode(), err)
+	}
+	if _, err := os.Stat(filepath.Join(i.home, "state", "incoming-1")); err == nil {
+		t.Error("leftover: got it there, want it removed")
 	}
 	if n := r.Count(Problem) + r.Count(Warning); n != 0 {
 		t.Errorf("got %d findings after the repair, want none: %+v", n, r.Findings)

@@ -34,7 +34,7 @@ func (s Subject) plugins(ctx context.Context, r *Report) {
 		pluginFinding(r, p)
 	}
 	if found == 0 {
-		r.add(Note, "plugins", "none in %s", s.Settings.Text("dir")).next("put .wasm files there")
+		r.add(Note, "plugins", "none in %s", s.Settings.Text("dir")).next("sallyport add SOURCE")
 	}
 }
 

@@ -74,8 +74,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
 	}})
 	const want = `plugins:
   time:
-    source: "./time.wasm"
-    disabled: true # save the module there first
+    disabled: true # until sallyport add installed it
   fetch:
     source: "/opt/fetch.wasm"
     disabled: true # its published tools differ from hyper-mcp's
@@ -106,7 +105,7 @@ func TestImport_convertsWithRemarks(t *testing.T) {
 	}
 	for _, part := range []string{
 		"2: auths: not carried over",
-		"8: plugins.time.url: oci://ghcr.io/hyper-mcp-rs/time-plugin:latest is not fetched: save the module as time.wasm beside the new file",
+		"8: plugins.time.url: oci://ghcr.io/hyper-mcp-rs/time-plugin:latest is not fetched here: sallyport add oci://ghcr.io/hyper-mcp-rs/time-plugin:latest --name time shows and installs it; then remove the line disabled",
 		"12: plugins.fetch.runtime_config.allowed_hosts: * is narrowed to https on its usual port, and redirects are followed to granted hosts only; wildcards reach no private or loopback address",
 		`12: plugins.fetch.runtime_config.allowed_hosts: {a,b}.example is not carried over: "{a,b}.example" is not a name with stars`,
 		"14: plugins.fetch.runtime_config.allowed_paths: /tmp/x is narrowed: links that lead out of it are not followed",

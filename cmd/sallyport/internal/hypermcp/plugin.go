@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -21,6 +22,7 @@ type plugin struct {
 	where  string // its key in remarks
 	source string
 	absent bool   // source has to be saved by the operator
+	added  bool   // by sallyport add, into the plugin folder
 	off    string // reason for disabled, "" if enabled
 	memory string
 	hide   []string
@@ -59,8 +61,8 @@ func (t *turned) plugin(name string, n grant.Node) error {
 	return nil
 }
 
-// place reads the location of the module. A remote module is not fetched: the plugin is disabled until the operator
-// saves its file.
+// place reads the location of the module. A remote module is not fetched here: the plugin is disabled until the operator
+// adds it, or saves its file.
 func (p *plugin) place(n grant.Node) {
 	u, err := url.Parse(n.Value)
 	switch {
@@ -70,6 +72,10 @@ func (p *plugin) place(n grant.Node) {
 		p.source, p.off, p.absent = "./"+p.name+".wasm", "its address names a machine and no file", true
 		p.remark(n, "%s.%s: %.200s names the machine %.80q: write file:///PATH, or save the module as %s.wasm beside the new file, and remove the line disabled",
 			p.where, n.Key, n.Value, u.Host, p.name)
+	case err == nil && (u.Scheme == "oci" || u.Scheme == "https"):
+		add := "sallyport add " + settings.Quoted(n.Value) + " --name " + p.name
+		p.source, p.off, p.absent, p.added = "./"+p.name+".wasm", "until sallyport add installed it", true, true
+		p.remark(n, "%s.%s: %.200s is not fetched here: %s shows and installs it; then remove the line disabled", p.where, n.Key, n.Value, add)
 	case err == nil && len(u.Scheme) > 1:
 		p.source = "./" + p.name + ".wasm"
 		p.off, p.absent = "save the module there first", true
@@ -219,7 +225,9 @@ func (p *plugin) write() {
 		p.text.WriteString(strings.Repeat("  ", depth) + fmt.Sprintf(format, args...) + "\n")
 	}
 	line(1, "%s:", p.name)
-	line(2, "source: %s", quoted(p.source))
+	if !p.added {
+		line(2, "source: %s", quoted(p.source))
+	}
 	if p.off != "" {
 		line(2, "disabled: true # %s", p.off)
 	}

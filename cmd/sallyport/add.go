@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/review"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
+	"github.com/sallyport-mcp/sallyport/registry/source"
+)
+
+// fetchFlags holds the flags of commands that fetch plugins.
+type fetchFlags struct {
+	hosts []string // that may be on a private network
+}
+
+func (f *fetchFlags) flags(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.hosts, "host", nil, "a `host` that may be on a private network or this machine: a mirror, or the storage that a registry leads to")
+}
+
+// fetcher returns a fetcher for the flags.
+func (f *fetchFlags) fetcher() *source.Fetcher {
+	return source.NewFetcher(source.Options{Named: f.hosts, Egress: egress.Options{
+		UserAgent: "sallyport/" + host.Version(),
+		Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
+	}})
+}
+
+// fetch fetches a reference under the policy of its source, with the hint of a failure.
+func (f *fetchFlags) fetch(ctx context.Context, s *settings.Settings, r source.Ref) (*source.Artifact, error) {
+	policy := source.PolicyFor(s.Sources, r.Moving())
+	if policy.Refuse {
+		return nil, ui.Hint(fmt.Errorf("%s: %w", r, source.ErrRefused), "sources: in %s names those that are allowed", s.File)
+	}
+	a, err := f.fetcher().Fetch(ctx, r)
+	if err != nil {
+		return nil, hinted(err)
+	}
+	if a.Origin.Signer, err = policy.Check(a); err != nil {
+		return nil, ui.Hint(fmt.Errorf("%s: %w", r, err), "sources: in %s requires it", s.File)
+	}
+	return a, nil
+}
+
+// hinted attaches the next step of a failed fetch.
+func hinted(err error) error {
+	var failed *source.Error
+	if errors.As(err, &failed) && failed.Hint != "" {
+		return ui.Hint(err, "%s", failed.Hint)
+	}
+	return err
+}
+
+// adding holds the flags of add.
+type adding struct {
+	fetchFlags
+	name    string
+	replace bool
+}
+
+func newAdd(std stdio) *cobra.Command {
+	var a adding
+	c := &cobra.Command{
+		Use:   "add SOURCE [DIR]",
+		Short: "install a plugin from a file, a folder, the web or an OCI registry, after showing what it is",
+		Long: `Install a plugin from a file, a folder, https://… or oci://REGISTRY/NAME[:TAG][@DIGEST]. The plugin is fetched and
+shown: its tools, its wants with their reasons, its size and digest. You are asked whether to install it, and for each
+want whether to grant it. The answers are read from the terminal, and from nowhere else.
+
+Its bytes are pinned in the lock file with their source: sallyport list --outdated compares, sallyport update takes the
+newer ones. Private registries use the logins and credential helpers of Docker.
+
+Exit code 1: you said no, and nothing was changed.`,
+		Args: words(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, optional(args[1:]))
+			if err != nil {
+				return err
+			}
+			r, err := source.Parse(args[0])
+			if err != nil {
+				return err
+			}
+			return a.run(c.Context(), s, std, r)
+		},
+	}
+	a.flags(c)
+	c.Flags().StringVar(&a.name, "name", "", "`name` of the plugin, in place of that of its source")
+	c.Flags().BoolVar(&a.replace, "replace", false, "also in place of a plugin of that name with another source")
+	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
+	return c
+}
+
+// run fetches a plugin, shows it, asks, and installs it.
+func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, r source.Ref) error {
+	artifact, err := a.fetch(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	std.detach(s)
+	defer std.flush()
+	c, err := install.Prepare(ctx, install.Options{Settings: s, Logger: logging.For(s, std.err), Artifact: artifact, Name: a.name, Replace: a.replace})
+	if err != nil {
+		return a.refusal(err)
+	}
+	defer c.Close()
+	return installed(ctx, s, std, c)
+}
+
+// refusal attaches the next step to an error of install.Prepare.
+func (a *adding) refusal(err error) error {
+	var claimed *install.ClaimedError
+	var alike *install.AlikeError
+	var name *install.NameError
+	switch {
+	case errors.Is(err, install.ErrInstalled):
+		return ui.Hint(err, "sallyport list shows it; sallyport grant adds grants")
+	case errors.As(err, &claimed):
+		return ui.Hint(err, "--name gives this one another name; --replace puts it in place of the other, if that is its file")
+	case errors.As(err, &alike), errors.As(err, &name):
+		return ui.Hint(err, "--name NAME chooses its name")
+	}
+	return err
+}
+
+// installed asks about a candidate and installs it.
+func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.Candidate) error {
+	text, err := candidateText(c)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("install it as %s?", ui.Line(c.Name))
+	if !c.New() {
+		question = fmt.Sprintf("may %s serve with these bytes?", ui.Line(c.Name))
+	}
+	if err := agreed(ctx, std, text, question); err != nil {
+		return err
+	}
+	grants, left, err := chosen(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	if err := c.Commit(ctx, grants); err != nil {
+		return err
+	}
+	return errors.Join(reportInstalled(s, std, c, grants, left), noteInstalled(s, c, grants), carried(ctx, s, std, c))
+}
+
+// candidateText describes a plugin before it is installed: its source, and its description or the difference.
+func candidateText(c *install.Candidate) (string, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "from    %s\n", ui.Line(c.Origin.From))
+	if c.Origin.Digest != c.Description.Digest {
+		fmt.Fprintf(&text, "        %s\n", c.Origin.Digest)
+	}
+	if o := c.Before.Origin; o != nil && o.From == c.Origin.From && o.Digest != c.Origin.Digest {
+		fmt.Fprintf(&text, "was     %s\n        the source has other bytes now than when it was added\n", o.Digest)
+	}
+	switch {
+	case c.Origin.Signer != "":
+		fmt.Fprintf(&text, "signed  %s, as its source requires\n", c.Origin.Signer)
+	default:
+		fmt.Fprintf(&text, "signed  no signature is required of this source\n")
+	}
+	if o := c.Before.Origin; o != nil && older(c.Origin.Version, o.Version) {
+		fmt.Fprintf(&text, "older   this is version %s, and %s was added before\n", ui.Line(c.Origin.Version), ui.Line(o.Version))
+	}
+	fmt.Fprintf(&text, "into    %s\n\n", ui.Line(c.File))
+	if !c.New() && c.Review != nil {
+		review.Print(&text, c.Review, false)
+		return text.String(), nil
+	}
+	d := *c.Description
+	d.Imports = nil // those of its toolchain, mostly; inspect lists them
+	err := printDescription(&text, &d, "")
+	return text.String(), err
+}
+
+// older reports whether a version has a lower number than a second one, part by part; other texts are never older.
+func older(version, than string) bool {
+	a, b := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range min(len(a), len(b)) {
+		x, errX := strconv.Atoi(a[i])
+		y, errY := strconv.Atoi(b[i])
+		if errX != nil || errY != nil || x != y {
+			return errX == nil && errY == nil && x < y
+		}
+	}
+	return false
+}
+
+// chosen asks which wants are granted, one by one. Those that are granted already, and those that the configuration
+// cannot take, are not asked about.
+func chosen(ctx context.Context, s *settings.Settings, c *install.Candidate) (grants, left []string, err error) {
+	for _, w := range c.Wants {
+		line := strings.TrimSpace(w.Grants.String())
+		addition, err := s.Add(c.Name, line)
+		switch {
+		case errors.Is(err, settings.ErrGranted):
+			continue
+		case err != nil, needsWorkspace(s, w):
+			left = append(left, line)
+			continue
+		}
+		text := fmt.Sprintf("\n%s wants\n  - %s\n", ui.Line(c.Name), ui.Line(addition.Line))
+		if w.Why != "" {
+			text += "    # " + ui.Line(w.Why) + "\n"
+		}
+		yes, err := confirm(ctx, text, "grant it?")
+		if err != nil {
+			return nil, nil, err
+		}
+		if yes {
+			grants = append(grants, line)
+		} else {
+			left = append(left, line)
+		}
+	}
+	return grants, left, nil
+}
+
+// needsWorkspace reports whether a want uses {workspace}, and none is set.
+func needsWorkspace(s *settings.Settings, w hostfuncs.Want) bool {
+	_, uses := w.Grants.Lines().UsesWorkspace()
+	return uses && s.Text("workspace") == ""
+}
+
+// reportInstalled prints the result and the next steps.
+func reportInstalled(s *settings.Settings, std stdio, c *install.Candidate, grants, left []string) error {
+	fmt.Fprintf(std.out, "%s is installed in %s\n", ui.Line(c.Name), ui.Line(s.Text("dir")))
+	for _, line := range grants {
+		fmt.Fprintf(std.out, "granted   %s\n", ui.Line(line))
+	}
+	for _, line := range left {
+		fmt.Fprintf(std.out, "not yet   %s\n", ui.Line(host.GrantCommand(s, c.Name, line, true)))
+	}
+	if note := plugin.Problems(c.Description.Manifest.Wants, c.Description.Manifest); len(note) > 0 {
+		fmt.Fprintf(std.out, "%s of it cannot be granted: sallyport inspect %s\n", ui.Count(len(note), "want"), settings.Quoted(c.File))
+	}
+	return nextSteps(std.out, s)
+}
+
+// nextSteps prints the commands that make the plugin usable: secrets without a value, and a client.
+func nextSteps(w io.Writer, s *settings.Settings) error {
+	now, err := s.Reload()
+	if err != nil {
+		return err
+	}
+	unset, err := unsetSecrets(now)
+	if err != nil {
+		return err
+	}
+	for _, x := range unset {
+		fmt.Fprintf(w, "next: %s\n", ui.Line(withFlags(s, "sallyport secret set "+x.Name)))
+	}
+	_, err = fmt.Fprintf(w, "next: hosts that run serve it at once; a client without one: %s\n",
+		ui.Line(withFlags(s, "sallyport client-config CLIENT "+settings.Quoted(s.Text("dir"))+" --write")))
+	return err
+}
+
+// noteInstalled writes the installation and its grants to the audit log.
+func noteInstalled(s *settings.Settings, c *install.Candidate, grants []string) error {
+	note := noteOnce(s)
+	err := note(consent.Answered{By: consent.ByTerminal, Answer: "add", Plugin: c.Name, Digest: c.Description.Digest, What: c.Origin.From})
+	for _, line := range grants {
+		err = errors.Join(err, note(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: c.Name, What: line}))
+	}
+	return err
+}
+
+// carried asks whether answers for the previous bytes hold for the new ones too.
+func carried(ctx context.Context, s *settings.Settings, std stdio, c *install.Candidate) error {
+	if c.New() || c.Review == nil {
+		return nil
+	}
+	return carry(ctx, std.out, s, c.Review)
+}

@@ -1,0 +1,140 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/toolfile"
+)
+
+// step is one write of an installation.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+// Commit installs the candidate, with grant lines for it. See the package comment for the order of its writes.
+func (c *Candidate) Commit(ctx context.Context, grants []string) error {
+	addition, err := settings.AddAll(c.settings.Watched(), c.Name, grants)
+	if err != nil && len(grants) > 0 {
+		return err
+	}
+	keep := step{"copy", func(context.Context) error { return c.keepOld() }}
+	pin := step{"pin", c.pin}
+	allow := step{"grants", func(context.Context) error {
+		if len(grants) == 0 {
+			return nil
+		}
+		return addition.Write()
+	}}
+	place := step{"file", func(context.Context) error { return c.place() }}
+	order := []step{keep, place, pin, allow}
+	if c.New() || c.Review == nil {
+		order = []step{pin, allow, place}
+	}
+	for _, s := range order {
+		if c.before != nil {
+			if err := c.before(s.name); err != nil {
+				return err
+			}
+		}
+		if err := s.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pin stores the bytes and approves them.
+func (c *Candidate) pin(ctx context.Context) error {
+	if c.Review == nil {
+		return nil
+	}
+	return host.Decide(ctx, c.settings, c.Review, true)
+}
+
+// keepOld stores the pinned bytes, from their file, unless they are stored: they serve until the new ones are pinned.
+func (c *Candidate) keepOld() error {
+	l, err := host.OpenLock(c.settings, lock.Options{})
+	if err != nil || l.Copies.HasAll(c.Before) {
+		return err
+	}
+	old, _, err := toolfile.Read(c.File)
+	if err != nil || fileid.Digest(old) != c.Before.Digest {
+		return nil // they are lost already
+	}
+	return l.Copies.Put(old, c.Review.Before)
+}
+
+// place puts the files into the plugin folder, the module last.
+func (c *Candidate) place() error {
+	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
+		return err
+	}
+	if beside := toolfile.Beside(c.File); beside != "" {
+		var err error
+		if c.artifact.Tool != nil {
+			err = write(beside, c.artifact.Tool)
+		} else if err = os.Remove(beside); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return write(c.File, c.artifact.Content)
+}
+
+// write replaces a file atomically and durably. The name of the temporary file begins with a dot, so that no host loads
+// it.
+func write(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails after the rename
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync() // some systems cannot
+		_ = dir.Close()
+	}
+	return nil
+}
+
+// tempPrefix begins the names of files that are being written in a plugin folder.
+const tempPrefix = ".sallyport-"
+
+// claimants returns the plugin files of a folder with their plugin names; a missing folder has none.
+func claimants(dir string) (map[string]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		file := strings.ToLower(e.Name())
+		if strings.HasPrefix(file, ".") || !document.Is(file) && filepath.Ext(file) != ".wasm" && filepath.Ext(file) != ".json" {
+			continue
+		}
+		if name, err := manifest.NameOfFile(e.Name()); err == nil {
+			files[e.Name()] = name
+		}
+	}
+	return files, err
+}

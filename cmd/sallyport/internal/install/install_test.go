@@ -1,0 +1,314 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/source"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// site is a home folder with a plugin folder, a state folder and a configuration.
+type site struct {
+	t    *testing.T
+	home string
+}
+
+func newSite(t *testing.T, config string) *site {
+	t.Helper()
+	s := &site{t, t.TempDir()}
+	t.Setenv("HOME", s.home)
+	put(t, filepath.Join(s.home, "sallyport.yaml"), []byte(config))
+	return s
+}
+
+func put(t *testing.T, file string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *site) dir() string { return filepath.Join(s.home, "plugins") }
+
+func (s *site) settings() *settings.Settings {
+	s.t.Helper()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.String("state", "", "")
+	if err := flags.Set("state", filepath.Join(s.home, "state")); err != nil {
+		s.t.Fatal(err)
+	}
+	loaded, err := settings.Load(settings.Options{File: filepath.Join(s.home, "sallyport.yaml"), Dir: s.dir(), Flags: flags})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return loaded
+}
+
+// prepare prepares an artifact as a plugin of a name.
+func (s *site) prepare(a *source.Artifact, name string, replace bool) (*Candidate, error) {
+	s.t.Helper()
+	c, err := Prepare(s.t.Context(), Options{Settings: s.settings(), Logger: slog.New(slog.DiscardHandler), Artifact: a, Name: name, Replace: replace})
+	if err == nil {
+		s.t.Cleanup(func() { c.Close() })
+	}
+	return c, err
+}
+
+// install installs an artifact with grants.
+func (s *site) install(a *source.Artifact, grants ...string) {
+	s.t.Helper()
+	c, err := s.prepare(a, "", false)
+	if err == nil {
+		err = c.Commit(s.t.Context(), grants)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// serving returns the digest that a host serves for a plugin, and its grants; "" if it serves none.
+func (s *site) serving(name string) (digest string, grants []string) {
+	s.t.Helper()
+	set := s.settings()
+	l, err := host.OpenLock(set, lock.Options{Locked: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	h, err := host.Open(s.t.Context(), host.Options{Settings: set, Logger: slog.New(slog.DiscardHandler), Lock: l})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer h.Close(context.WithoutCancel(s.t.Context()))
+	if err := h.Registry.Ready(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, p := range h.Registry.Plugins() {
+		if p.Name == name && p.State == registry.StateLoaded {
+			return p.Digest, p.Grants
+		}
+	}
+	return "", nil
+}
+
+// speaker returns a plugin that says a text.
+func speaker(says string) []byte {
+	m := wasmtest.Answering(`{"result":{"content":[{"type":"text","text":"` + says + `"}]}}`)
+	m.Custom("sallyport.manifest", []byte(`{"name":"speaker","version":"1.0.0","wants":[{"net":"GET https://a.example/**","why":"speech"}],`+
+		`"tools":[{"name":"say","description":"Says it.","inputSchema":{"type":"object"}}]}`))
+	return m.Bytes()
+}
+
+// artifact returns a fetched plugin.
+func artifact(from string, content []byte) *source.Artifact {
+	return &source.Artifact{Stem: "speaker", Ext: ".wasm", Content: content, Origin: lock.Origin{From: from, Digest: fileid.Digest(content)}}
+}
+
+const (
+	registryA = "oci://a.example/speaker:1"
+	registryB = "oci://b.example/speaker:1"
+	wanted    = "net: GET https://a.example/**"
+)
+
+var errPower = errors.New("the power is cut")
+
+// cut stops a candidate before a step.
+func (c *Candidate) cut(at string) {
+	c.before = func(step string) error {
+		if step == at {
+			return errPower
+		}
+		return nil
+	}
+}
+
+// After a power cut at any step of add, nothing of the plugin serves until its file is there, and then with its grants.
+func TestCommit_servesNothingOfANewPluginBeforeItsLastStep(t *testing.T) {
+	for _, at := range []string{"pin", "grants", "file"} {
+		t.Run(at, func(t *testing.T) {
+			s := newSite(t, "# mine\n")
+			c, err := s.prepare(artifact(registryA, speaker("one")), "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.cut(at)
+			if err := c.Commit(t.Context(), []string{wanted}); !errors.Is(err, errPower) {
+				t.Fatalf("got %v, want the cut", err)
+			}
+			if got, _ := s.serving("speaker"); got != "" {
+				t.Errorf("after a cut before %s: got %s served, want nothing", at, got)
+			}
+			s.install(artifact(registryA, speaker("one")), wanted)
+			if got, grants := s.serving("speaker"); got != fileid.Digest(speaker("one")) || len(grants) != 1 || grants[0] != wanted {
+				t.Errorf("added again: got %s with %q, want the plugin with its grant", got, grants)
+			}
+		})
+	}
+}
+
+// After a power cut at any step of update before the pin, the old bytes serve.
+func TestCommit_servesTheOldBytesUntilTheNewOnesArePinned(t *testing.T) {
+	before, after := speaker("one"), speaker("two")
+	for at, want := range map[string][]byte{"copy": before, "file": before, "pin": before, "grants": after} {
+		for _, lost := range []bool{false, true} {
+			s := newSite(t, "")
+			s.install(artifact(registryA, before))
+			if lost { // the copies of approved bytes expired
+				if err := os.RemoveAll(filepath.Join(s.home, "state", "approved")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := s.prepare(artifact(registryA, after), "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.cut(at)
+			if err := c.Commit(t.Context(), []string{wanted}); !errors.Is(err, errPower) {
+				t.Fatalf("got %v, want the cut", err)
+			}
+			if got, grants := s.serving("speaker"); got != fileid.Digest(want) || len(grants) != 0 {
+				t.Errorf("after a cut before %s (copies lost: %v): got %s with %q, want %s without a grant", at, lost, got, grants, fileid.Digest(want))
+			}
+			if at == "grants" {
+				continue // these bytes are installed, and grants are added by hand
+			}
+			s.install(artifact(registryA, after), wanted)
+			if got, grants := s.serving("speaker"); got != fileid.Digest(after) || len(grants) != 1 {
+				t.Errorf("updated again after a cut before %s: got %s with %q, want the new bytes with the grant", at, got, grants)
+			}
+		}
+	}
+}
+
+func TestPrepare_leavesNoTrace(t *testing.T) {
+	s := newSite(t, "# mine\n")
+	c, err := s.prepare(artifact(registryA, speaker("one")), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Wants) != 1 || c.Review == nil || !c.New() || c.Description.Manifest.Name != "speaker" {
+		t.Errorf("got %+v, want the plugin described", c)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.home, "state", stagePrefix+"*"))
+	if got, _ := s.serving("speaker"); err != nil || len(left) != 0 || got != "" || exists(c.File) {
+		t.Errorf("got %q staged and %q served, %v, want nothing of a plugin that was only looked at", left, got, err)
+	}
+}
+
+// A name belongs to the plugin that had it first.
+func TestPrepare_refusesClaimedNames(t *testing.T) {
+	one, two := speaker("one"), speaker("two")
+	for name, c := range map[string]struct {
+		config  string
+		setup   func(*site)
+		from    string
+		chosen  string
+		want    string // "" is success
+		replace string // with Replace
+	}{
+		"free":          {"", nil, registryA, "", "", ""},
+		"same source":   {"", func(s *site) { s.install(artifact(registryA, one)) }, registryA, "", "", ""},
+		"other source":  {"", func(s *site) { s.install(artifact(registryA, one)) }, registryB, "", "belongs to the plugin from " + registryA, ""},
+		"by hand":       {"", func(s *site) { put(t, filepath.Join(s.dir(), "speaker.wasm"), one) }, registryA, "", "put there by hand", ""},
+		"other kind":    {"", func(s *site) { put(t, filepath.Join(s.dir(), "speaker.skill"), one) }, registryA, "", "speaker.skill", "speaker.skill"},
+		"other case":    {"", func(s *site) { put(t, filepath.Join(s.dir(), "Speaker.wasm"), one) }, registryA, "", "Speaker.wasm", "Speaker.wasm"},
+		"by source":     {"plugins: {speaker: {source: /x/y.wasm}}", nil, registryA, "", "by source: in the configuration", "by source:"},
+		"alike":         {"", func(s *site) { put(t, filepath.Join(s.dir(), "5peaker.wasm"), one) }, registryA, "", "looks like 5peaker", "looks like"},
+		"alike, chosen": {"", func(s *site) { put(t, filepath.Join(s.dir(), "5peaker.wasm"), one) }, registryA, "speaker", "", ""},
+		"alike key":     {"plugins: {speak_er: {}}", nil, registryA, "", "looks like speak_er", "looks like"},
+		"host":          {"", nil, registryA, "sallyport", "is the host's own", "is the host's own"},
+		"odd":           {"", nil, registryA, "../x", "use letters, digits", "use letters, digits"},
+		"digest key":    {"plugins: {speaker: {digest: 'sha256:" + strings.Repeat("0", 64) + "'}}", nil, registryA, "", "digest: of the settings names", "digest:"},
+		"other folder": {"", func(s *site) {
+			other := &site{s.t, s.home}
+			c, err := other.prepare(artifact(registryA, one), "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.File = filepath.Join(s.home, "elsewhere", "speaker.wasm")
+			c.Review = c.Review.Placed(c.File, c.Origin)
+			if err := c.Commit(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}, registryA, "", filepath.Join("elsewhere", "speaker.wasm"), "elsewhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, c.config)
+			if c.setup != nil {
+				c.setup(s)
+			}
+			for replace, want := range map[bool]string{false: c.want, true: c.replace} {
+				got, err := s.prepare(artifact(c.from, two), c.chosen, replace)
+				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+					t.Errorf("replace %v: got %+v, %v, want %q", replace, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPrepare_refusesInstalledBytes(t *testing.T) {
+	s := newSite(t, "")
+	s.install(artifact(registryA, speaker("one")))
+	if _, err := s.prepare(artifact(registryA, speaker("one")), "", false); !errors.Is(err, ErrInstalled) {
+		t.Errorf("got %v, want %v", err, ErrInstalled)
+	}
+	if _, err := s.prepare(artifact(registryA, []byte("hello")), "", false); err == nil || !strings.Contains(err.Error(), "not a WebAssembly module") {
+		t.Errorf("got %v, want the bytes refused", err)
+	}
+}
+
+func TestCommit_keepsTheOrigin(t *testing.T) {
+	s := newSite(t, "")
+	s.install(artifact(registryA, speaker("one")))
+	l, err := host.OpenLock(s.settings(), lock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin, _ := l.Pin("speaker")
+	if pin.Origin == nil || pin.Origin.From != registryA || pin.Folder != s.dir() || pin.File != "speaker.wasm" {
+		t.Errorf("got %+v, want the origin and the place", pin)
+	}
+}
+
+func TestRemove_keepsThePinUnlessItIsPurged(t *testing.T) {
+	s := newSite(t, "plugins: {speaker: {grants: ['"+wanted+"']}}")
+	if _, err := PrepareRemoval(s.settings(), "speaker"); !errors.Is(err, ErrAbsent) {
+		t.Errorf("an absent plugin: got %v, want %v", err, ErrAbsent)
+	}
+	for _, purge := range []bool{false, true} {
+		s.install(artifact(registryA, speaker("one")))
+		r, err := PrepareRemoval(s.settings(), "speaker")
+		if err != nil || len(r.Files) != 1 || r.Grants != 1 {
+			t.Fatalf("got %+v, %v, want its file and its grant", r, err)
+		}
+		if err := r.Remove(t.Context(), purge); err != nil {
+			t.Fatal(err)
+		}
+		l, err := host.OpenLock(s.settings(), lock.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pin, _ := l.Pin("speaker"); (pin.Digest == "") != purge || exists(r.Files[0]) {
+			t.Errorf("purge %v: got pin %q, want it removed only by a purge, and the file always", purge, pin.Digest)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+)
+
+func newRemove(std stdio) *cobra.Command {
+	var purge bool
+	c := &cobra.Command{
+		Use:   "remove PLUGIN [DIR]",
+		Short: "remove a plugin from its folder, confirmed at the terminal",
+		Long: `Remove a plugin from its folder. Its pin, your answers and its stored keys stay, so that the same bytes can come back,
+and other bytes of its name are held; --purge removes these too. Its lines in the configuration file always stay: they
+are yours.
+
+Exit code 1: you said no, and nothing was changed.`,
+		Args: words(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := loadSettings(c, optional(args[1:]))
+			if err != nil {
+				return err
+			}
+			return remove(c.Context(), s, std, args[0], purge)
+		},
+	}
+	c.Flags().BoolVar(&purge, "purge", false, "also remove its pin, your answers for it, and the keys that it stored")
+	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
+	return c
+}
+
+// remove asks, and removes a plugin.
+func remove(ctx context.Context, s *settings.Settings, std stdio, name string, purge bool) error {
+	r, err := install.PrepareRemoval(s, name)
+	if errors.Is(err, install.ErrAbsent) {
+		return ui.Hint(err, "sallyport list names those that are there")
+	}
+	if err != nil {
+		return err
+	}
+	if err := agreed(ctx, std, removalText(r, purge), "remove it?"); err != nil {
+		return err
+	}
+	if err := r.Remove(ctx, purge); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s is removed: hosts that run stop serving it\n", ui.Line(r.Name))
+	if r.Grants > 0 {
+		fmt.Fprintf(std.out, "its %s stay in %s\n", ui.Count(r.Grants, "line"), ui.Line(s.Watched()))
+	}
+	return noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
+}
+
+// removalText lists the files and records that a removal deletes.
+func removalText(r *install.Removal, purge bool) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "plugin  %s\n", ui.Line(r.Name))
+	for _, file := range r.Files {
+		fmt.Fprintf(&text, "file    %s\n", ui.Line(file))
+	}
+	if r.Pin.Origin != nil {
+		fmt.Fprintf(&text, "from    %s\n", ui.Line(r.Pin.Origin.From))
+	}
+	if purge {
+		fmt.Fprintln(&text, "purge   its pin, your answers for it, and the keys that it stored")
+	}
+	return text.String()
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/source"
+)
+
+func newUpdate(std stdio) *cobra.Command {
+	var f fetchFlags
+	var dir string
+	c := &cobra.Command{
+		Use:   "update [PLUGIN…]",
+		Short: "fetch newer bytes of plugins that add installed, show the difference, and ask",
+		Long: `Fetch the bytes that the source of each plugin has now, and show for each that changed the difference from the approved
+ones: code, imports, wants, and definitions word by word. The approved bytes serve until you agree. Without PLUGIN all
+plugins of the folder that add installed.
+
+Exit code 1: you said no to one, or one could not be fetched; the others are updated.`,
+		RunE: func(c *cobra.Command, names []string) error {
+			s, err := loadSettings(c, dir)
+			if err != nil {
+				return err
+			}
+			return updateAll(c.Context(), s, std, &f, names)
+		},
+	}
+	f.flags(c)
+	c.Flags().StringVar(&dir, "dir", "", "plugin `folder`")
+	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
+	return c
+}
+
+// addedPlugin is a plugin of the folder that add installed.
+type addedPlugin struct {
+	name string
+	pin  lock.Pin
+}
+
+// addedPlugins returns the plugins of the folder that add installed; an error names one of names that it did not.
+func addedPlugins(s *settings.Settings, names []string) (all []addedPlugin, err error) {
+	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range l.Names() {
+		if pin, _ := l.Pin(name); pin.Origin != nil && pin.Folder == s.Text("dir") && (len(names) == 0 || slices.Contains(names, name)) {
+			all = append(all, addedPlugin{name, pin})
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(f addedPlugin) bool { return f.name == name }) {
+			return nil, ui.Hint(fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir")), "sallyport add SOURCE --name %s --replace names one", name)
+		}
+	}
+	return all, nil
+}
+
+// updateAll updates each plugin, and continues with the next one after a failure.
+func updateAll(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, names []string) error {
+	all, err := addedPlugins(s, names)
+	if err != nil {
+		return err
+	}
+	failed := false
+	for _, p := range all {
+		var code exitCode
+		switch err := updateOne(ctx, s, std, f, p); {
+		case errors.As(err, &code), ctx.Err() != nil:
+			failed = true
+		case err != nil:
+			failed = true
+			ui.Complain(std.err, fmt.Errorf("%s: %w", p.name, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(std.out, "no plugin in %s was installed by sallyport add\n", ui.Line(s.Text("dir")))
+	}
+	if failed {
+		return exitCode(exitTool)
+	}
+	return nil
+}
+
+// updateOne updates one plugin.
+func updateOne(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, p addedPlugin) error {
+	r, err := source.Parse(p.pin.Origin.From)
+	if err != nil {
+		return err
+	}
+	artifact, err := f.fetch(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	std.detach(s)
+	defer std.flush()
+	c, err := install.Prepare(ctx, install.Options{Settings: s, Logger: logging.For(s, std.err), Artifact: artifact, Name: stemOf(p), Replace: true})
+	if errors.Is(err, install.ErrInstalled) {
+		fmt.Fprintf(std.out, "%s is up to date\n", ui.Line(p.name))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return installed(ctx, s, std, c)
+}
+
+// stemOf returns the name under which add installed a plugin.
+func stemOf(p addedPlugin) string {
+	stem, _ := install.Stem(p.pin.File)
+	return stem
+}
+
+// outdated is the state of one plugin at its source.
+type outdated struct {
+	Name   string `json:"name"`
+	From   string `json:"from"`
+	Digest string `json:"digest"`           // when it was added
+	Newest string `json:"newest,omitempty"` // now
+	State  string `json:"state"`            // current, outdated or unknown
+	Error  string `json:"error,omitempty"`
+}
+
+// listOutdated prints the plugins that add installed, and whether their sources have other bytes now.
+func listOutdated(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, asJSON bool) error {
+	all, err := addedPlugins(s, nil)
+	if err != nil {
+		return err
+	}
+	rows := []outdated{}
+	for _, p := range all {
+		rows = append(rows, f.compare(ctx, p))
+	}
+	if asJSON {
+		return ui.WriteJSON(std.out, rows)
+	}
+	return printOutdated(std.out, s, rows)
+}
+
+// compare asks the source of a plugin for its newest bytes.
+func (f *fetchFlags) compare(ctx context.Context, p addedPlugin) outdated {
+	row := outdated{Name: p.name, From: p.pin.Origin.From, Digest: p.pin.Origin.Digest, State: "current"}
+	r, err := source.Parse(row.From)
+	if err == nil {
+		row.Newest, err = f.fetcher().Newest(ctx, r)
+	}
+	switch {
+	case err != nil:
+		row.State, row.Error = "unknown", err.Error()
+	case row.Newest != row.Digest:
+		row.State = "outdated"
+	}
+	return row
+}
+
+func printOutdated(w io.Writer, s *settings.Settings, rows []outdated) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintf(w, "no plugin in %s was installed by sallyport add\n", ui.Line(s.Text("dir")))
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", ui.Line(r.Name), r.State, ui.Line(r.From))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Error != "" {
+			ui.Indent(w, r.Error)
+		}
+	}
+	return nil
+}
