@@ -48,7 +48,7 @@ func ended(ctx context.Context, err error, mem *image.Memory) error {
 	var exit *exitSignal
 	if errors.As(err, &exit) {
 		return &EndError{Kind: KindExit, Message: fmt.Sprintf("the guest exited with code %d%s", exit.code, refusal(mem)),
-			Code: exit.code, Stack: stack}
+			Code: exit.code, Stack: stack, Refused: refusal(mem)}
 	}
 	if trap, ok := trapText(err, text); ok {
 		return &EndError{Kind: KindTrap, Message: "the guest trapped: " + trap + refusal(mem), Stack: stack, Err: errors.New(trap)}

@@ -55,6 +55,8 @@ type EndError struct {
 	Code    uint32 // exit code, or the number that the guest returned
 	Stack   string // the guest's stack trace, for the log only
 	Err     error  // the cause; errors.Is finds context errors
+	// Refused is the end of Message that says which memory the guest was refused, which may be why it ended.
+	Refused string
 }
 
 // Error returns the kind and the message.

@@ -110,14 +110,20 @@ func TestProgram_endsAreExact(t *testing.T) {
 	}
 }
 
-// Go ends a panic with an exit code. C and Rust trap.
-func TestProgram_trapIsNoExitCode(t *testing.T) {
+// trapping writes a program that traps, as those in C and Rust do, into a plugin folder. Go ends a panic with an exit
+// code.
+func trapping(t *testing.T, dir string) {
+	t.Helper()
 	var m wasmtest.Module
 	m.Memory(1, wasmtest.None)
 	m.Export("_start", m.Func(nil, nil, nil, wasmtest.Unreachable))
-	dir := t.TempDir()
 	put(t, filepath.Join(dir, "traps.wasm"), m.Bytes())
 	put(t, filepath.Join(dir, "traps.tool.yaml"), []byte("tools: [{name: run}]\n"))
+}
+
+func TestProgram_trapIsNoExitCode(t *testing.T) {
+	dir := t.TempDir()
+	trapping(t, dir)
 	r := call(t, connect(t, "", dir), "traps-run", nil)
 	if !r.IsError || kindOf(r) != "trap" || exitCodeOf(r) != 0 || text(r) != "traps-run: the guest trapped: unreachable" {
 		t.Errorf("got kind %q, exit code %d, text %q, want a trap", kindOf(r), exitCodeOf(r), text(r))
@@ -407,17 +413,34 @@ func TestChallenge21_discoverability(t *testing.T) {
 }
 
 func TestChallenge01_exitCodes(t *testing.T) {
-	s := connect(t, "plugins: {command: {limits: {deadline: 2s}}}", wrapped(t))
-	for _, code := range []int{0, 1, 3, 126, 127} {
+	dir := wrapped(t)
+	trapping(t, dir)
+	s := connect(t, "plugins: {command: {limits: {deadline: 2s, memory: 64MiB}}}", dir)
+	for _, code := range []int{0, 1, 3, 126, 127, 255} {
 		r := call(t, s, "command-exit", map[string]any{"code": code})
 		if exitCodeOf(r) != code || r.IsError != (code != 0) {
 			t.Errorf("exit code %d: got %d, isError %v, want isError %v: %s", code, exitCodeOf(r), r.IsError, code != 0, text(r))
 		}
 	}
-	for tool, kind := range map[string]string{"loop": "deadline", "gigabyte": "limit", "fail": "exit"} {
-		if r := call(t, s, "command-"+tool, nil); !r.IsError || kindOf(r) != kind {
-			t.Errorf("%s: got kind %q, want %s", tool, kindOf(r), kind)
+	for _, c := range []struct{ tool, kind, text string }{
+		{"command-loop", "deadline", ""}, {"command-gigabyte", "limit", ""}, {"command-fail", "exit", ""}, {"traps-run", "trap", ""},
+		{"command-memory", "exit", "(limits.memory)"},
+	} {
+		if r := call(t, s, c.tool, nil); !r.IsError || kindOf(r) != c.kind || !strings.Contains(text(r), c.text) {
+			t.Errorf("%s: got kind %q, text %.300q, want %s, %q", c.tool, kindOf(r), text(r), c.kind, c.text)
 		}
+	}
+}
+
+// A prompt of a program finds the end of its input at once, whatever its call was given.
+func TestChallenge10_interactivity_ofPrograms(t *testing.T) {
+	s := connect(t, "plugins: {command: {limits: {deadline: 60s}}}", wrapped(t))
+	if r := call(t, s, "command-prompt", nil); r.IsError || text(r) != `Name? hello "" EOF` {
+		t.Errorf("got %q, want the prompt at the end of its input", text(r))
+	}
+	r := call(t, s, "command-echo", nil)
+	if got := text(r); !strings.Contains(got, `"terminal":false`) || !strings.Contains(got, `"NO_COLOR=1"`) || !strings.Contains(got, `"TERM=dumb"`) {
+		t.Errorf("got %s, want no terminal", got)
 	}
 }
 

@@ -342,7 +342,7 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 		0: "<nil>", 1: "<nil>", 2: "exit: no such file (exit code 2)", 3: "unavailable: the program exited with code 3",
 		4: "unavailable: locked (exit code 4)", 127: "exit: it failed (exit code 127)", 1 << 31: "exit: it failed (exit code 2147483648)",
 	} {
-		err := p.tools["run"].failure(code, nil, &teller{wrote: true})
+		err := p.tools["run"].failure(exit{code: code}, nil, &teller{wrote: true})
 		if fmt.Sprint(err) != want {
 			t.Errorf("code %d: got %v, want %s", code, err, want)
 		}
@@ -351,10 +351,10 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 			t.Errorf("got code %d in the error, want %d", end.Code, code)
 		}
 	}
-	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(1, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), &teller{}); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
+	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(exit{code: 1}, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), &teller{}); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
 		t.Errorf("got %q, want the last line without control characters", err)
 	}
-	if err := oneTool(t, `"exit":{"2":{"error":"\u001b[31mgone\u202e"}}`).tools["run"].failure(2, nil, &teller{wrote: true}); fmt.Sprint(err) != "exit: gone (exit code 2)" {
+	if err := oneTool(t, `"exit":{"2":{"error":"\u001b[31mgone\u202e"}}`).tools["run"].failure(exit{code: 2}, nil, &teller{wrote: true}); fmt.Sprint(err) != "exit: gone (exit code 2)" {
 		t.Errorf("got %q, want the file's error with exit code 2", err)
 	}
 }

@@ -117,12 +117,12 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 		return nil, err
 	}
 	defer native.Attach(in)()
-	code, err := run(ctx, in)
+	end, err := run(ctx, in)
 	said.flush()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.failure(code, out.content, said); err != nil {
+	if err := t.failure(end, out.content, said); err != nil {
 		return nil, err
 	}
 	content := out.content
@@ -196,28 +196,34 @@ func (l *line) with(variables []variable) (command runtime.CommandLine, err erro
 // statusBits are the bits of an exit code that a parent process sees.
 const statusBits = 0xff
 
-// run runs the program and returns its exit code as a parent process sees it: 255 for exit(-1). It is zero if the main
-// function returned.
-func run(ctx context.Context, in *runtime.Instance) (uint32, error) {
+// exit is the end of a program that ran.
+type exit struct {
+	code    uint32 // as a parent process sees it: 255 for exit(-1)
+	refused string // the memory that the program was refused, as the end of a message
+}
+
+// run runs the program. A main function that returns exits with zero.
+func run(ctx context.Context, in *runtime.Instance) (exit, error) {
 	_, err := in.Call(ctx, start)
 	var end *runtime.EndError
 	if errors.As(err, &end) && end.Kind == runtime.KindExit {
-		return end.Code & statusBits, nil
+		return exit{end.Code & statusBits, end.Refused}, nil
 	}
-	return 0, err
+	return exit{}, err
 }
 
 // failure returns the error that an exit code means, nil if it means success. The end of standard error comes with
 // every failure; a program that explained nothing there is quoted from its standard output.
-func (t *tool) failure(code uint32, out []byte, said *teller) error {
-	o := t.outcomeOf(code)
+func (t *tool) failure(e exit, out []byte, said *teller) error {
+	o := t.outcomeOf(e.code)
 	if o.is == isOK {
 		return nil
 	}
-	end := endOf(runtime.KindExit, "the program exited with code %d", code)
+	end := endOf(runtime.KindExit, "the program exited with code %d", e.code)
 	if o.message != "" {
-		end.Message = fmt.Sprintf("%s (exit code %d)", o.message, code)
+		end.Message = fmt.Sprintf("%s (exit code %d)", o.message, e.code)
 	}
+	end.Message += e.refused
 	if last := lastLine(out); !said.wrote && last != "" {
 		end.Message += ": " + last
 	}
@@ -227,7 +233,7 @@ func (t *tool) failure(code uint32, out []byte, said *teller) error {
 	if o.is == isRetry {
 		end.Kind = runtime.KindUnavailable
 	}
-	end.Code = code
+	end.Code = e.code
 	return end
 }
 

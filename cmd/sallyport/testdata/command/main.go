@@ -113,6 +113,10 @@ func end(do string) {
 		for i := 0; ; i++ {
 			os.Args[0] = strconv.Itoa(i)
 		}
+	case "memory":
+		for all := [][]byte{}; ; {
+			all = append(all, make([]byte, 1<<20))
+		}
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "fork":
