@@ -117,14 +117,14 @@ func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, r sou
 	defer std.flush()
 	c, err := install.Prepare(ctx, install.Options{Settings: s, Logger: logging.For(s, std.err), Artifact: artifact, Name: a.name, Replace: a.replace})
 	if err != nil {
-		return a.refusal(err)
+		return a.refusal(r, err)
 	}
 	defer c.Close()
 	return installed(ctx, s, std, c)
 }
 
 // refusal attaches the next step to an error of install.Prepare.
-func (a *adding) refusal(err error) error {
+func (a *adding) refusal(r source.Ref, err error) error {
 	var claimed *install.ClaimedError
 	var alike *install.AlikeError
 	var name *install.NameError
@@ -136,7 +136,7 @@ func (a *adding) refusal(err error) error {
 	case errors.As(err, &alike), errors.As(err, &name):
 		return ui.Hint(err, "--name NAME chooses its name")
 	}
-	return err
+	return fmt.Errorf("%s: %w", r, err)
 }
 
 // installed asks about a candidate and installs it.

@@ -83,7 +83,7 @@ func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sallyport",
 		Short:         "serve WebAssembly plugins to MCP clients, limited to their grants",
-		Version:       fmt.Sprintf("%s (%s, %s/%s)", host.Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH),
+		Version:       fmt.Sprintf("%s (%s, %s/%s, %s)", host.Version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH, host.Engine()),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,

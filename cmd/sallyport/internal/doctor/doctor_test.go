@@ -130,6 +130,8 @@ func TestExamine_namesEachFault(t *testing.T) {
 func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
 	i := installed(t, "plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
 	i.Plugins = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Digest: "sha256:0123456789abcdef"})
+	write(t, filepath.Join(i.home, "state", "sallyport.lock"), `{"version":1,"plugins":{"a":{"digest":"sha256:`+strings.Repeat("0", 64)+
+		`","origin":{"from":"oci://a.example/a:1","digest":"sha256:`+strings.Repeat("1", 64)+`","signer":"minisign 00"}}}}`)
 	write(t, filepath.Join(i.home, ".claude.json"), `{"mcpServers":{"sallyport":{"command":"`+i.Program+`","args":["serve","`+i.home+`/plugins"]}}}`)
 	r := Examine(t.Context(), i.Subject)
 	for _, f := range r.Findings {
@@ -138,7 +140,8 @@ func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if r.Print(&out); !strings.HasSuffix(out.String(), "\nno problems\n") || !strings.Contains(out.String(), "starts this program") {
+	if r.Print(&out); !strings.HasSuffix(out.String(), "\nno problems\n") || !strings.Contains(out.String(), "starts this program") ||
+		!strings.Contains(strings.Join(strings.Fields(out.String()), " "), "from oci://a.example/a:1, signed by minisign 00") {
 		t.Errorf("got %s, want no problems", &out)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	goruntime "runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
@@ -34,7 +33,7 @@ type Secret struct {
 // Examine examines an installation. It writes nothing but the caches that loading a plugin folder fills.
 func Examine(ctx context.Context, s Subject) *Report {
 	r := &Report{
-		Version: host.Version(), Go: goruntime.Version(), Platform: goruntime.GOOS + "/" + goruntime.GOARCH, Engine: engine(),
+		Version: host.Version(), Go: goruntime.Version(), Platform: goruntime.GOOS + "/" + goruntime.GOARCH, Engine: host.Engine(),
 	}
 	s.configuration(r)
 	s.folders(r)
@@ -44,19 +43,6 @@ func Examine(ctx context.Context, s Subject) *Report {
 	s.wiring(r)
 	s.machine(r)
 	return r
-}
-
-// engine returns the name and version of the WebAssembly engine of this build.
-func engine() string {
-	const name = "github.com/tetratelabs/wazero"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, d := range info.Deps {
-			if d.Path == name {
-				return "wazero " + d.Version
-			}
-		}
-	}
-	return "wazero"
 }
 
 // configuration examines the configuration file and its values.

@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 // plugins examines every plugin of the folder.
@@ -26,26 +27,46 @@ func (s Subject) plugins(ctx context.Context, r *Report) {
 		return
 	}
 	found := 0
+	origins := s.origins()
 	for _, p := range all {
 		if p.File == "" {
 			continue // built into the program
 		}
 		found++
-		pluginFinding(r, p)
+		pluginFinding(r, p, origins[p.Name])
 	}
 	if found == 0 {
 		r.add(Note, "plugins", "none in %s", s.Settings.Text("dir")).next("sallyport add SOURCE")
 	}
 }
 
+// origins describes the sources of plugins that add installed, by name.
+func (s Subject) origins() map[string]string {
+	l, err := lock.Open(lock.Options{File: s.Settings.LockFile(), ReadOnly: true})
+	if err != nil {
+		return nil // examined with the folders
+	}
+	texts := map[string]string{}
+	for _, name := range l.Names() {
+		pin, _ := l.Pin(name)
+		if o := pin.Origin; o != nil {
+			texts[name] = ", from " + o.From
+			if o.Signer != "" {
+				texts[name] += ", signed by " + o.Signer
+			}
+		}
+	}
+	return texts
+}
+
 // pluginFinding reports the state of one plugin.
-func pluginFinding(r *Report, p registry.Status) {
+func pluginFinding(r *Report, p registry.Status, origin string) {
 	topic := "plugin " + p.Name
 	switch {
 	case p.State == registry.StateDisabled:
 		r.add(Note, topic, "disabled in the configuration")
 	case p.State == registry.StateLoaded && p.Error == "":
-		r.add(OK, topic, "%s", offered(p))
+		r.add(OK, topic, "%s%s", offered(p), origin)
 	case p.State == registry.StateLoaded:
 		r.add(Warning, topic, "%s", p.Error)
 	case p.State == registry.StateLoading:

@@ -20,6 +20,24 @@ func Version() string {
 	return versionOf(info)
 }
 
+// Engine returns the name and version of the library that runs WebAssembly in this build.
+func Engine() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "wazero"
+	}
+	return engineOf(info)
+}
+
+func engineOf(info *debug.BuildInfo) string {
+	for _, d := range info.Deps {
+		if d.Path == "github.com/tetratelabs/wazero" {
+			return "wazero " + d.Version
+		}
+	}
+	return "wazero"
+}
+
 func versionOf(info *debug.BuildInfo) string {
 	commit, changed := "", ""
 	for _, s := range info.Settings {

@@ -23,3 +23,13 @@ func TestVersion_namesTheCommit(t *testing.T) {
 		t.Errorf("got %v, want %v", got, next)
 	}
 }
+
+func TestEngine_namesTheLibraryOfTheBuild(t *testing.T) {
+	info := &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/a", Version: "v9"}, {Path: "github.com/tetratelabs/wazero", Version: "v1.12.0"}}}
+	if got := engineOf(info); got != "wazero v1.12.0" {
+		t.Errorf("got %s, want wazero v1.12.0", got)
+	}
+	if got := engineOf(&debug.BuildInfo{}); got != "wazero" {
+		t.Errorf("without modules: got %s, want wazero", got)
+	}
+}
