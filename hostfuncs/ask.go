@@ -33,6 +33,9 @@ func asked(name string) method {
 // AskRound performs a round. All other requests run first, in order, then the questions to the client are sent
 // together. The round stops at the first request that ends the call, and later requests are not performed.
 func (g *Gate) AskRound(ctx context.Context, round []runtime.Question, s runtime.Streams) []runtime.Answer {
+	if g.policy.plugin.alone {
+		runtime.Abort(errRehearsal())
+	}
 	if g.life.ended != nil {
 		return refuseAll(len(round), g.life.ended)
 	}

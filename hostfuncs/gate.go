@@ -114,7 +114,9 @@ func newState(g *Gate) *wasi.State {
 		_ = g.deny(effect{family: "fs", act: "reach " + path + " from " + folder}, &refusal{reason: "a path does not leave the folder it starts in"})
 	}
 	g.policy.plugin.settle(&o)
-	mountFiles(g, &o)
+	if o.Tree == nil {
+		mountFiles(g, &o)
+	}
 	g.guardStart(&o)
 	s := wasi.NewState(o)
 	g.life.onClose(s.Close)

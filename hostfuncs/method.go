@@ -22,6 +22,9 @@ func (g *Gate) Ask(ctx context.Context, name string, params json.RawMessage, s r
 	if g.startsProgram() {
 		runtime.Abort(errAsksAtStart)
 	}
+	if g.policy.plugin.alone {
+		return g.unasked(name)
+	}
 	serve := g.policy.host.effects.methods[name]
 	if serve == nil {
 		return nil, askErrorf(runtime.KindUnsupported, "this host has no method %q", cut(name, maxMethod))

@@ -43,6 +43,7 @@ type Plugin struct {
 	starting bool    // it is the policy for starting the plugin
 	starts   *Policy // with starting: the policy of its calls
 	warming  bool    // it is the policy for the plugin's own warm-up, after the start
+	alone    bool    // it is the policy for a rehearsal, which asks the host for nothing
 }
 
 // Policy is the access policy of one plugin. It is immutable and shared by any number of gates. A new policy replaces

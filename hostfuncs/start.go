@@ -21,21 +21,31 @@ var (
 // random numbers derive from the plugin's digest. The start is therefore the same in every process. Close it when the
 // plugin has started.
 func (p *Policy) StartGate() *Gate {
-	return p.bare(false).NewGate(Call{ID: "start", Method: "start"})
+	return p.bare(stageStart).NewGate(Call{ID: "start", Method: "start"})
 }
 
 // WarmGate opens the gate for a plugin's own warm-up, after its start. It is as that of StartGate, but a request for
 // random numbers ends the warm-up: a key or a seed that code makes on first use would be the same in every call.
 func (p *Policy) WarmGate() *Gate {
-	return p.bare(true).NewGate(Call{ID: "warm", Method: "start"})
+	return p.bare(stageWarm).NewGate(Call{ID: "warm", Method: "start"})
 }
 
-// bare returns the policy of the start, or of the warm-up after it.
-func (p *Policy) bare(warming bool) *Policy {
+// stage is a part of a plugin's start, outside any call.
+type stage int
+
+const (
+	stageStart stage = iota
+	stageWarm
+	stageRehearsal
+)
+
+// bare returns the policy of a stage.
+func (p *Policy) bare(s stage) *Policy {
 	config := p.plugin.Grants.Lines().Config()
 	maps.Copy(config, p.plugin.Config)
 	return &Policy{host: p.host, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
-		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest, starting: true, starts: p, warming: warming,
+		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest,
+		starting: true, starts: p, warming: s >= stageWarm, alone: s == stageRehearsal,
 	}}
 }
 
@@ -77,6 +87,9 @@ func (p *Plugin) settle(o *wasi.Options) {
 			clock.base, clock.most = startBase, warmBase-startBase
 		}
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
+	}
+	if p.alone {
+		o.Tree = aloneTree{}
 	}
 	if p.warming {
 		o.Random = noRandom{}

@@ -64,6 +64,9 @@ type PoolOptions struct {
 	// Warm opens the gate for the guest's own warm-up (see SelfWarmer), under the rules of Start. It must also refuse
 	// random numbers, since every call would have the same. A nil Warm means no gate.
 	Warm func() (g Gate, close func())
+	// Rehearsal opens the gate for a rehearsal (see Rehearser), under the rules of Warm. It must also end a guest that
+	// reads a file or asks for anything, since the answer could stay with the guest. A nil Rehearsal means none.
+	Rehearsal func() (g Gate, close func())
 	// Cold is called with the reason when the guest's own warm-up failed, and the image was taken without it. It may be
 	// nil.
 	Cold func(reason error)
@@ -105,11 +108,11 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	if b, ok := d.(Binder); ok {
 		d = b.Bind(m)
 	}
-	if _, ends := d.(Ender); ends && opts.State != StateFresh {
+	if _, ends := d.(Ender); opts.State == "" || ends && opts.State != StateFresh {
 		opts.State = StateCall
 	}
 	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
-		warmth: warmth{start: opts.Start, own: opts.Warm, cold: opts.Cold}}
+		warmth: warmth{start: opts.Start, own: opts.Warm, rehearsal: opts.Rehearsal, cold: opts.Cold}}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(m.release)
 	if !m.retain() {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -39,19 +40,20 @@ const (
 	warmGrowth = 16 << 20
 )
 
-// warmth is what a pool needs to build warm images: the gates of the start and of the guest's own warm-up, and the
-// failed warm-ups, which are not tried again.
+// warmth is what a pool needs to build warm images: the gates of the start, of the guest's own warm-up and of a
+// rehearsal, and the failed warm-ups, which are not tried again.
 type warmth struct {
 	start, own func() (Gate, func())
+	rehearsal  func() (Gate, func()) // nil for none
 	cold       func(reason error)
 
-	noRequest, noOwn atomic.Bool
+	noRequest, noOwn, noRehearsal atomic.Bool
 }
 
 // build starts the module, warms it up, and takes the image. The state of a guest whose warm-up failed is undefined, so
 // the image is then built again without that warm-up.
 func (p *Pool) build() (*template, error) {
-	in, err := p.started()
+	in, described, err := p.started()
 	if err != nil {
 		return nil, err
 	}
@@ -66,47 +68,61 @@ func (p *Pool) build() (*template, error) {
 			return p.build()
 		}
 	}
+	if p.state == StateCall && !p.warmth.noRehearsal.Load() {
+		if _, reason := p.rehearse(in, p.rehearsals(in, described)); reason != nil {
+			in.close()
+			if p.stop.Err() != nil {
+				return nil, outOfTime(p.stop, p.stop.Err(), "")
+			}
+			p.warmth.noRehearsal.Store(true)
+			p.module.engine.log.Debug("the calls of a plugin begin without a rehearsal", "reason", reason)
+			return p.build()
+		}
+	}
 	defer in.close()
 	return in.template(p.stop)
 }
 
-// started returns an instance that was started under the gate for it, and has served the dialect's warm-up request.
-func (p *Pool) started() (*Instance, error) {
+// started returns an instance that was started under the gate for it, and has served the dialect's warm-up request, with
+// the answer.
+func (p *Pool) started() (_ *Instance, described json.RawMessage, err error) {
 	g, closeGate := p.warmth.start()
 	defer closeGate()
 	c := newStart(p.stop, g, p.limits)
 	defer c.close()
 	in, err := p.module.fresh(c, p.limits, p.dialect)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if w, ok := p.dialect.(Warmer); ok && !p.warmth.noRequest.Load() {
-		p.warmUp(c, in, w)
+		described = p.warmUp(c, in, w)
 	}
 	if in.end() {
-		return in, nil
+		return in, described, nil
 	}
 	in.close()
 	if p.stop.Err() != nil {
-		return nil, outOfTime(p.stop, p.stop.Err(), "")
+		return nil, nil, outOfTime(p.stop, p.stop.Err(), "")
 	}
 	p.warmth.noRequest.Store(true)
 	return p.started()
 }
 
-// warmUp runs the dialect's warm-up. Its result is irrelevant, and an error shows in in.busy.
-func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) {
+// warmUp runs the dialect's warm-up and returns its result. An error shows in in.busy.
+func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
 	g, greets := w.(Greeter)
 	if !greets {
 		in.tank.fill(warmFuel)
-		_, _ = p.guarded(c, in, w.WarmUp())
-		return
+		result, _ := p.guarded(c, in, w.WarmUp())
+		return result
 	}
 	in.tank.fill(g.GreetFuel())
-	if _, err := p.guarded(c, in, w.WarmUp()); err != nil {
+	result, err := p.guarded(c, in, w.WarmUp())
+	if err != nil {
 		in.busy = true
 		g.Ungreeted(err)
 	}
+	return result
 }
 
 // warmOwn runs the guest's own warm-up, if it has one. After an error the instance can only be closed.

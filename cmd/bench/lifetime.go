@@ -149,6 +149,7 @@ func newGatedPool(gates *hostfuncs.Host, m *runtime.Module, d runtime.Dialect, o
 	policy := gates.Plugin(hostfuncs.Plugin{Name: "echo"})
 	o.Start = func() (runtime.Gate, func()) { g := policy.StartGate(); return g, g.Close }
 	o.Warm = func() (runtime.Gate, func()) { g := policy.WarmGate(); return g, g.Close }
+	o.Rehearsal = func() (runtime.Gate, func()) { g := policy.RehearsalGate(); return g, g.Close }
 	return &gatedPool{runtime.NewPool(m, d, o), policy}
 }
 

@@ -109,7 +109,7 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	if s.pool == nil {
 		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{
 			Limits: s.limits, State: s.state,
-			Start: opened(s.policy.StartGate), Warm: opened(s.policy.WarmGate), Cold: s.policy.WarmUpFailed,
+			Start: opened(s.policy.StartGate), Warm: opened(s.policy.WarmGate), Rehearsal: opened(s.policy.RehearsalGate), Cold: s.policy.WarmUpFailed,
 		})
 	}
 	return s.pool, nil

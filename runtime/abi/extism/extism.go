@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -32,9 +33,14 @@ func (*dialect) Name() string { return "extism" }
 // codeMethodNotFound is the JSON-RPC code for a method that the plugin does not serve.
 const codeMethodNotFound = -32601
 
+// warmer is the export of a guest's own warm-up, as in the native ABI.
+const warmer = "mcp_warm"
+
 var (
-	_ runtime.Starter = (*dialect)(nil)
-	_ runtime.Warmer  = (*dialect)(nil)
+	_ runtime.Starter    = (*dialect)(nil)
+	_ runtime.Warmer     = (*dialect)(nil)
+	_ runtime.SelfWarmer = (*dialect)(nil)
+	_ runtime.Rehearser  = (*dialect)(nil)
 )
 
 // Start runs the initialization of the guest's language runtime.
@@ -44,6 +50,31 @@ func (*dialect) Start(ctx context.Context, in *runtime.Instance) error {
 
 // WarmUp returns a request for the plugin's description.
 func (*dialect) WarmUp() runtime.Request { return runtime.Request{Method: "plugin/describe"} }
+
+// WarmExport returns mcp_warm.
+func (*dialect) WarmExport() string { return warmer }
+
+// maxRehearsals bounds the tools of a rehearsal.
+const maxRehearsals = 32
+
+// Rehearsals returns a call of each tool with arguments made from its schema.
+func (*dialect) Rehearsals(described json.RawMessage) []runtime.Request {
+	tools, err := jsonraw.Elements(jsonraw.Get(described, "tools"))
+	if err != nil {
+		return nil
+	}
+	var calls []runtime.Request
+	for _, tool := range tools[:min(len(tools), maxRehearsals)] {
+		name := jsonraw.Get(tool, "name")
+		if name == nil {
+			continue
+		}
+		params := append(append([]byte(`{"name":`), name...), `,"arguments":`...)
+		params = append(append(params, jsonschema.Example(jsonraw.Get(tool, "inputSchema"))...), '}')
+		calls = append(calls, runtime.Request{Method: "tools/call", Params: params})
+	}
+	return calls
+}
 
 // Serve passes one request to the exports that serve it.
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {

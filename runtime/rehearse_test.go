@@ -1,0 +1,123 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
+)
+
+// rehearsed is a dialect that calls the export named by the method, and rehearses act and peek.
+type rehearsed struct{ run }
+
+var _ runtime.Rehearser = rehearsed{}
+
+func (rehearsed) WarmExport() string      { return "warm" }
+func (rehearsed) WarmUp() runtime.Request { return runtime.Request{Method: "describe"} }
+
+func (rehearsed) Rehearsals(described json.RawMessage) []runtime.Request {
+	if string(described) != "5" {
+		panic("the description is missing")
+	}
+	return []runtime.Request{{Method: "act"}, {Method: "peek"}}
+}
+
+func (rehearsed) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request) (json.RawMessage, error) {
+	n, err := in.Call(ctx, r.Method)
+	return strconv.AppendUint(nil, n, 10), err
+}
+
+// actor returns a guest whose export act runs code, and whose export
+// look returns the byte at 64, and whose export peek returns a global.
+func actor(code ...[]byte) *w.Module {
+	var m w.Module
+	m.Import("h", "f", nil, []byte{w.I32})
+	m.Memory(1, w.None)
+	m.Global(w.I32, 0)
+	i32 := []byte{w.I32}
+	m.Export("describe", m.Func(nil, i32, nil, w.I32Const(5)))
+	m.Export("look", m.Func(nil, i32, nil, w.I32Const(64), []byte{0x2d, 0, 0}))
+	m.Export("peek", m.Func(nil, i32, nil, w.GlobalGet(0)))
+	m.Export("act", m.Func(nil, i32, nil, code...))
+	return &m
+}
+
+var (
+	// caches writes the byte at 64, as code does on first use.
+	caches = w.Code(w.I32Const(64), w.I32Const(1), []byte{0x3a, 0, 0})
+	// adds adds one to a global.
+	adds = w.Code(w.GlobalGet(0), w.I32Const(1), []byte{0x6a}, w.GlobalSet(0))
+)
+
+func openRehearsal() (runtime.Gate, func()) { return &attackGate{}, func() {} }
+
+// A rehearsal is in the image only if it is no reason for a call to be answered differently.
+func TestPool_rehearsal_isInEveryCallUnlessItShows(t *testing.T) {
+	warm := actor(caches, w.I32Const(7))
+	warm.Export("warm", warm.Func(nil, []byte{w.I32}, nil, w.I32Const(0)))
+	for name, c := range map[string]struct {
+		m     *w.Module
+		state runtime.State
+		want  string
+	}{
+		"a cache":             {actor(caches, w.I32Const(7)), "", "1"},
+		"a kept instance":     {actor(caches, w.I32Const(7)), runtime.StateSession, "0"},
+		"an instance for all": {actor(caches, w.I32Const(7)), runtime.StatePlugin, "0"},
+		"its own warm-up":     {warm, runtime.StateCall, "0"},
+		"a counter":           {actor(caches, adds, w.GlobalGet(0)), runtime.StateCall, "0"},
+		"a value set":         {actor(caches, w.I32Const(3), w.GlobalSet(0), w.I32Const(7)), runtime.StateCall, "0"},
+		"a trap":              {actor(caches, w.Unreachable), runtime.StateCall, "0"},
+		"an endless loop":     {actor(caches, forever, w.I32Const(7)), runtime.StateCall, "0"},
+		"a request":           {actor(caches, w.Call(0)), runtime.StateCall, "0"},
+		"much memory":         {actor(caches, w.I32Const(257), w.MemoryGrow, w.Drop, w.I32Const(7)), runtime.StateCall, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := hostF(t, func(context.Context, runtime.Memory, []uint64) {
+				runtime.Abort(runtime.AskErrorf(runtime.KindDenied, "no"))
+			})
+			p := runtime.NewPool(compile(t, e, c.m), rehearsed{}, &runtime.PoolOptions{State: c.state, Rehearsal: openRehearsal})
+			for range 2 {
+				if got := answerOf(t, p, runtime.Request{Method: "look", Session: "s"}); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// A second equal call that changes memory or a global shows that the guest keeps something.
+func TestPool_rehearse_comparesMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		code []byte
+		want runtime.Rehearsal
+		err  string
+	}{
+		"keeps nothing":     {w.Code(w.I32Const(7)), runtime.Rehearsal{Calls: 2, SameMemory: true}, ""},
+		"a cache":           {w.Code(caches, w.I32Const(7)), runtime.Rehearsal{Calls: 2, SameMemory: true}, ""},
+		"a hidden counter":  {w.Code(w.I32Const(64), w.I32Const(64), []byte{0x2d, 0, 0}, w.I32Const(1), []byte{0x6a}, []byte{0x3a, 0, 0}, w.I32Const(7)), runtime.Rehearsal{Calls: 2}, ""},
+		"a trap":            {w.Code(w.Unreachable), runtime.Rehearsal{Calls: 1, SameMemory: true}, ""},
+		"a visible counter": {w.Code(adds, w.GlobalGet(0)), runtime.Rehearsal{}, "differently"},
+		"a growing memory":  {w.Code(w.I32Const(1), w.MemoryGrow, w.Drop, w.I32Const(7)), runtime.Rehearsal{Calls: 2}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := runtime.NewPool(compile(t, hostF(t, one), actor(c.code)), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
+			got, err := p.Rehearse()
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("got %v, want an error with %q", err, c.err)
+				}
+				return
+			}
+			if err != nil || got.Calls != c.want.Calls || got.SameMemory != c.want.SameMemory {
+				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
+			}
+			if answer := answerOf(t, p, runtime.Request{Method: "peek"}); answer != "0" {
+				t.Errorf("got %s afterwards, want 0", answer)
+			}
+		})
+	}
+}
