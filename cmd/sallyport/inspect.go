@@ -60,6 +60,7 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 	} else if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}
+	var keeps plugin.Residue
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {
 		std.detach(s)
 		defer std.flush()
@@ -69,9 +70,29 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
+		if keeps, err = plugin.Rehearse(ctx, h.Engine, h.Gates, wasm, d); err != nil {
+			log.Debug("the plugin could not be rehearsed", "error", err)
+		}
 		return plugin.NewDescriber(h.Engine, h.Gates)(ctx, wasm, d)
 	}
-	return plugin.Inspect(ctx, file, host.Dialects(), ask)
+	d, err := plugin.Inspect(ctx, file, host.Dialects(), ask)
+	if err == nil {
+		d.Keeps = keeps
+	}
+	return d, err
+}
+
+// residueText returns the line of inspect about state, "" if nothing is known.
+func residueText(r plugin.Residue) string {
+	switch r {
+	case plugin.KeepsNothing:
+		return "no state seen: calls with made-up arguments left memory as before; with state: call each call gets a clean instance, and no caller waits for another"
+	case plugin.KeepsMemory:
+		return "no state seen: calls with made-up arguments changed memory, but no later answer; with state: call each call gets a clean instance"
+	case plugin.KeepsAnswers:
+		return "state between calls: an answer to made-up arguments depends on earlier calls"
+	}
+	return ""
 }
 
 // printDescription prints a description, and the state of its digest.
@@ -94,6 +115,9 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 	}
 	if d.Warm {
 		fmt.Fprintln(w, "warms up once, before its first call")
+	}
+	if text := residueText(d.Keeps); text != "" {
+		ui.Indent(w, text)
 	}
 	if known != "" {
 		ui.Indent(w, known)

@@ -28,8 +28,9 @@ type Description struct {
 	Size     int                `json:"size"`   // bytes
 	Digest   string             `json:"digest"` // SHA-256, "sha256:" and hex
 	Dialect  string             `json:"dialect"`
-	Packed   bool               `json:"packed"` // the manifest is in the file; else it came from plugin/describe
-	Warm     bool               `json:"warm"`   // it has a warm-up of its own; see runtime.SelfWarmer
+	Packed   bool               `json:"packed"`          // the manifest is in the file; else it came from plugin/describe
+	Warm     bool               `json:"warm"`            // it has a warm-up of its own; see runtime.SelfWarmer
+	Keeps    Residue            `json:"keeps,omitempty"` // of calls, for a plugin whose state is session by default
 	Imports  []string           `json:"imports"`
 	Manifest *manifest.Manifest `json:"manifest"`
 	// Published holds the public names without configuration, by kind and local name: "tool now".
@@ -58,6 +59,45 @@ func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
 		defer compiled.Close()
 		return Describe(ctx, host, compiled, d, "plugin")
 	}
+}
+
+// Residue is what calls leave in an instance, as far as a rehearsal shows; see runtime.Rehearsal. The zero Residue is
+// unknown.
+type Residue string
+
+// The kinds of Residue.
+const (
+	KeepsNothing Residue = "nothing" // equal calls leave equal memory
+	KeepsMemory  Residue = "memory"  // memory changed, and no answer showed it
+	KeepsAnswers Residue = "answers" // an answer depends on earlier calls
+)
+
+// Rehearse calls the tools of a module with made-up arguments and without grants, and reports the residue.
+func Rehearse(ctx context.Context, engine *runtime.Engine, host *hostfuncs.Host, wasm []byte, d runtime.Dialect) (Residue, error) {
+	if _, ok := d.(runtime.Rehearser); !ok {
+		return "", nil
+	}
+	compiled, err := engine.Compile(ctx, wasm)
+	if err != nil {
+		return "", err
+	}
+	defer compiled.Close()
+	policy := host.Plugin(hostfuncs.Plugin{Name: "plugin"})
+	defer policy.Close()
+	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
+		Start: opened(policy.StartGate), Warm: opened(policy.WarmGate), Rehearsal: opened(policy.RehearsalGate),
+	})
+	defer pool.Close(ctx)
+	r, err := pool.Rehearse()
+	switch {
+	case errors.Is(err, runtime.ErrDiffers):
+		return KeepsAnswers, nil
+	case err != nil || r.Calls == 0:
+		return "", err
+	case r.SameMemory:
+		return KeepsNothing, nil
+	}
+	return KeepsMemory, nil
 }
 
 // Inspect describes a plugin file. No code runs, unless a module has no manifest section: then describe is called, and a
