@@ -38,7 +38,13 @@ func benchCores(ctx context.Context, o options) ([]row, error) {
 	pool := newGatedPool(gates, module, native.New(), &runtime.PoolOptions{Limits: runtime.Limits{Concurrency: counts[len(counts)-1]}})
 	request := echoCall(payload(100)).request()
 	all := make([]crowded, len(counts))
+	var spins [2]crowded
 	for range o.rounds {
+		for i := range spins {
+			if err := spins[i].measure(i+1, o.slice, spin); err != nil {
+				return nil, err
+			}
+		}
 		for i, n := range counts {
 			if err := all[i].measure(n, o.slice, func() error { return pool.call(ctx, request) }); err != nil {
 				return nil, err
@@ -55,10 +61,26 @@ func benchCores(ctx context.Context, o options) ([]row, error) {
 				note: fmt.Sprintf("calls per second; %d processors; %s", goruntime.GOMAXPROCS(0), spread(over))})
 		}
 	}
+	over := ratios(spins[1].rates, spins[0].rates)
 	rows = append(rows,
+		row{Name: "cores_spin_2_over_1", Value: median(over), Unit: "ratio", note: "a loop without memory: the most that this machine allows; " + spread(over)},
 		row{Name: "call_garbage_bytes", Value: float64(all[0].bytes) / float64(all[0].calls), Unit: "B/call", note: "of an echo through the pool, with its gate"},
 		row{Name: "call_garbage_objects", Value: float64(all[0].objects) / float64(all[0].calls), Unit: "/call"})
 	return rows, errors.Join(pool.Close(ctx), module.Close(), engine.Close(ctx))
+}
+
+// spin computes for some ten microseconds.
+func spin() error {
+	x := uint32(time.Now().Nanosecond()) | 1
+	for range 10_000 {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+	}
+	if x == 0 {
+		return errors.New("xorshift has no zero")
+	}
+	return nil
 }
 
 // crowded holds the measurements of calls from several goroutines.

@@ -17,7 +17,9 @@ func main() {}
 func describe() int32 {
 	pdk.OutputString(`{"tools":[
 {"name":"echo","description":"answers with its text","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},
-{"name":"report","description":"totals sales by region","inputSchema":{"type":"object","properties":{"title":{"type":"string"},"sales":{"type":"array"}}}},
+{"name":"report","description":"totals sales by region","inputSchema":{"type":"object","properties":{"title":{"type":"string"},
+"sales":{"type":"array","items":{"type":"object","properties":{"region":{"type":"string"},"product":{"type":"string"},"quantity":{"type":"integer"},
+"price":{"type":"number"},"note":{"type":"string"}},"required":["region","product","quantity","price"]}}},"required":["title","sales"]}},
 {"name":"sha","description":"digests 64 KiB","inputSchema":{"type":"object","properties":{"seed":{"type":"integer"}}}}]}`)
 	return 0
 }
