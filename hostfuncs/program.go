@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/temp"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -21,7 +22,7 @@ type process struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	polls          bool // the standard streams are non-blocking
-	waits          func()
+	waits          func(next time.Duration)
 }
 
 // Launch sets the command line and the streams of a program, before the guest runs. The operator's variables win over

@@ -1,6 +1,9 @@
 package runtime
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // CommandLine is the command line and the environment of a guest that is a program.
 type CommandLine struct {
@@ -25,7 +28,8 @@ type Conversation struct {
 	// Unread limits the bytes that the guest was sent and has not read.
 	Unread int
 	// Polls makes the streams non-blocking, for a guest that waits for them in poll_oneoff. Waits is called when it
-	// would wait there, and again when its call ends meanwhile. It may call Suspend.
+	// would wait there, with the time to the next of its timers, and again when its call ends meanwhile. It may call
+	// Suspend.
 	Polls bool
-	Waits func()
+	Waits func(next time.Duration)
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,31 @@ func TestServer_keptAnswersExactlyWhenItMisbehaves(t *testing.T) {
 			}
 			if got := text(call(t, s, "server-count", nil)); got != "3" {
 				t.Errorf("after an error of the server: got count %s, want 3", got)
+			}
+		})
+	}
+}
+
+// The lists of a kept server are read again when it says that they changed, also a little later than its answer. Its
+// successor begins with those of the description.
+func TestServer_keptChangesItsLists(t *testing.T) {
+	dir := badServer(t, "")
+	for state, want := range map[string][]bool{"call": {true, true, true, true}, "session": {false, true, false, true}} {
+		t.Run(state, func(t *testing.T) {
+			s := connect(t, "plugins: {server: {state: "+state+", limits: {deadline: 20s}}}", dir)
+			var got []bool
+			for _, tools := range [][]string{{"hide"}, {"show"}, {"hide"}, {"leave", "count", "count"}} {
+				for _, tool := range tools {
+					call(t, s, "server-"+tool, nil)
+				}
+				list, err := s.ListTools(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "server-die" }))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got a list with the tool %v, want %v", got, want)
 			}
 		})
 	}

@@ -119,14 +119,14 @@ func (c call) poll(subs []subscription) ([]byte, Errno) {
 	if events := c.events(subs, 0, &changed); len(events) > 0 {
 		return events, ESUCCESS
 	}
-	c.waits()
 	first := nextWait(subs)
+	c.waits(first)
 	timer := time.NewTimer(c.sleep(first))
 	defer timer.Stop()
 	for passed := time.Duration(0); ; {
 		over, e := wait(c.ctx, timer.C, &changed)
 		if e != ESUCCESS {
-			c.waits()
+			c.waits(first)
 			return nil, e
 		}
 		if over {

@@ -47,8 +47,9 @@ type Options struct {
 	// in poll_oneoff.
 	Nonblock bool
 
-	// Waits, if not nil, is called when a poll would wait, and again when its call ends meanwhile. It may end the guest.
-	Waits func()
+	// Waits, if not nil, is called when a poll would wait, with the time to its first clock, and again when its call ends
+	// meanwhile. It may end the guest.
+	Waits func(next time.Duration)
 
 	// Now returns the wall clock; nil is the real one. Monotonic returns nanoseconds and never goes back, not even
 	// between calls; nil is the time since the start of this process. Both are truncated to Grain.
@@ -72,7 +73,7 @@ type State struct {
 	sleep     func(time.Duration) time.Duration
 	random    io.Reader
 	climbed   func(folder, path string)
-	waits     func()
+	waits     func(next time.Duration)
 	files     table
 	streams   [3]*stream
 	ctx       context.Context // of the running function
@@ -122,7 +123,7 @@ func (s *State) setDefaults() {
 		s.monotonic = sinceStart
 	}
 	if s.waits == nil {
-		s.waits = func() {}
+		s.waits = func(time.Duration) {}
 	}
 	if s.sleep == nil {
 		s.sleep = func(d time.Duration) time.Duration { return d }

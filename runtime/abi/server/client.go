@@ -49,17 +49,19 @@ func (s *single) answered(result json.RawMessage, failed *jsonrpc.Error) {
 }
 
 // lists are the lists of a server: the capability that announces one, its method, and its member in the result, which
-// is that of the manifest.
-var lists = []struct{ capability, method, member string }{
-	{"tools", "tools/list", "tools"},
-	{"resources", "resources/list", "resources"},
-	{"resources", "resources/templates/list", "resourceTemplates"},
-	{"prompts", "prompts/list", "prompts"},
+// is that of the manifest, and the member of an entry that identifies it.
+var lists = []struct{ capability, method, member, key string }{
+	{"tools", "tools/list", "tools", "name"},
+	{"resources", "resources/list", "resources", "uri"},
+	{"resources", "resources/templates/list", "resourceTemplates", "uriTemplate"},
+	{"prompts", "prompts/list", "prompts", "name"},
 }
 
 // lister makes a manifest of all pages of all lists.
 type lister struct {
 	*conversation
+	only      map[string]bool // the capabilities whose lists are read; nil for all
+	done      func(manifest jsonraw.Object)
 	described json.RawMessage // the manifest to begin with; nil is none
 	next      int             // index in lists of the list that is read
 	entries   []json.RawMessage
@@ -84,13 +86,13 @@ func (l *lister) resumed() { l.begin() }
 // list asks for the first page of the next list, or finishes.
 func (l *lister) list() {
 	for ; l.next < len(lists); l.next++ {
-		if l.has(lists[l.next].capability) {
+		if of := lists[l.next]; l.has(of.capability) && (l.only == nil || l.only[of.capability]) {
 			l.cursors = map[string]bool{}
 			l.request(lists[l.next].method, json.RawMessage("{}"))
 			return
 		}
 	}
-	l.finish(l.manifest.Append(nil))
+	l.done(l.manifest)
 }
 
 func (l *lister) answered(result json.RawMessage, failed *jsonrpc.Error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
@@ -64,6 +65,10 @@ type conversation struct {
 	greeting json.RawMessage // the result of initialize; nil until the handshake is complete
 	stale    []int           // cancelled requests of earlier calls, without a response
 
+	changed map[string]bool // the capabilities whose lists changed, to be read again
+	reread  bool            // they were read again in this call
+	patient bool            // the guest was given maxSoon in this call
+
 	over   bool
 	result json.RawMessage
 	failed error // in place of the result
@@ -119,9 +124,23 @@ func (c *conversation) conclude(result json.RawMessage, failed error) {
 	c.in.Allow(settleFuel)
 }
 
-// waits is called when the guest would wait in poll_oneoff.
-func (c *conversation) waits() {
-	if c.over || c.greeting != nil && c.ctx.Err() != nil {
+// maxSoon is the time in which a server that has answered may go on without a message. Servers collect changes of their
+// lists for some milliseconds.
+const maxSoon = 20 * time.Millisecond
+
+// waits is called when the guest would wait in poll_oneoff, for a message or the next of its timers.
+func (c *conversation) waits(next time.Duration) {
+	switch {
+	case c.greeting == nil:
+	case c.ctx.Err() != nil:
+		runtime.Suspend()
+	case !c.over:
+	case c.changed != nil && !c.reread && !c.greets:
+		c.reread = true
+		reread(c)
+	case next < maxSoon && !c.patient && c.settles && !c.greets:
+		c.patient = true
+	default:
 		runtime.Suspend()
 	}
 }
@@ -247,8 +266,11 @@ func (c *conversation) notified(m *jsonrpc.Message) {
 		}
 		o.Delete("progressToken") // the gate adds the caller's
 		params = o.Append(nil)
-	case "notifications/message", "notifications/tools/list_changed", "notifications/prompts/list_changed",
-		"notifications/resources/list_changed", "notifications/resources/updated":
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+		if c.noteChange(m.Method, params) {
+			return
+		}
+	case "notifications/message", "notifications/resources/updated":
 	default:
 		return
 	}

@@ -30,11 +30,13 @@ const (
 type resuming struct {
 	*dialect
 	ungreeted atomic.Pointer[string] // why the image has no handshake
+	varies    atomic.Bool            // the lists of a kept server have changed
 }
 
 // settled is the note of an instance whose server waits behind the handshake.
 type settled struct {
 	greeting json.RawMessage // the result of initialize
+	kept     bool            // it has served a call
 	id       int             // of the last request
 	line     []byte          // the start of an incomplete line of output
 	unread   []byte          // input
@@ -67,6 +69,9 @@ func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.
 		return nil, err
 	}
 	defer native.Attach(in)()
+	if first := !resumes || !behind.kept; in.Kept() && first && r.varies.Load() {
+		c.changed = everyList() // those of an earlier server have no meaning for this one
+	}
 	var err error
 	switch {
 	case resumes:
@@ -86,6 +91,9 @@ func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.
 		in.Discard()
 		c.over = c.over && !greets
 	}
+	if c.reread {
+		r.varies.Store(true)
+	}
 	result, err := c.outcome(err, r.manifest == nil)
 	return result, lost(in, err)
 }
@@ -103,7 +111,7 @@ func (behind *settled) resume(c *conversation, client client) {
 
 // settle returns the state of a conversation with a server that waits.
 func settle(c *conversation) *settled {
-	s := &settled{greeting: c.greeting, id: c.id, line: c.line, unread: c.input.Rest(), stale: c.stale}
+	s := &settled{greeting: c.greeting, kept: !c.greets, id: c.id, line: c.line, unread: c.input.Rest(), stale: c.stale}
 	if c.method != "" {
 		s.waits = c.id
 		s.stale = append(s.stale[max(0, len(s.stale)-maxStale+1):len(s.stale):len(s.stale)], c.id)

@@ -112,7 +112,7 @@ func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.R
 // clientFor returns the client that makes a request.
 func (d *dialect) clientFor(c *conversation, req runtime.Request) client {
 	if req.Method == "plugin/describe" {
-		return &lister{conversation: c, described: d.manifest}
+		return &lister{conversation: c, described: d.manifest, done: func(manifest jsonraw.Object) { c.finish(manifest.Append(nil)) }}
 	}
 	return &single{conversation: c, method: req.Method, params: ownParams(req.Params)}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,6 +30,8 @@ var (
 	calls int
 	born  = time.Now()
 	early string // the outcome of the effect at the start
+
+	hidden bool // the tool die is not listed
 )
 
 // readAhead reads lines while others are served.
@@ -135,7 +138,10 @@ func initialize(id json.RawMessage) {
 
 // list lists one tool a page.
 func list(m message) {
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show"}
+	if hidden {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "die" })
+	}
 	var p struct{ Cursor string }
 	_ = json.Unmarshal(m.Params, &p)
 	i := 0
@@ -205,6 +211,14 @@ func call(name string, id json.RawMessage) {
 		for calls > 0 {
 			calls++
 		}
+	case "hide":
+		hidden = true
+		write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		answer(id, textResult("hidden"))
+	case "show":
+		hidden = false
+		time.AfterFunc(5*time.Millisecond, func() { write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) })
+		answer(id, textResult("shown"))
 	case "refuse":
 		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
 	case "progress":

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// wholeServer is an example server of the official SDK, which is built unchanged.
+	wholeServer = "github.com/modelcontextprotocol/go-sdk/examples/server/hello"
+	// manyServers is the number of servers in one host, which share their code.
+	manyServers, someServers = 100, 5
+)
+
+// nativeServer is that server, built for this machine.
+var nativeServer = filepath.Join("build", "bench", "sdkserver", "hello")
+
+// buildServer builds the server as a plugin and natively.
+func buildServer(ctx context.Context) error {
+	for out, env := range map[string][]string{guestFile("sdkserver"): {"GOOS=wasip1", "GOARCH=wasm"}, nativeServer: nil} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, wholeServer)
+		cmd.Env = append(os.Environ(), env...)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", wholeServer, err, text)
+		}
+	}
+	return nil
+}
+
+// greetCall returns a call of the tool of wholeServer.
+func greetCall(tool string) toolCall {
+	return toolCall{tool, `{"name":"` + payload(100) + `"}`, payload(100)}
+}
+
+// benchServers compares a whole server as a plugin with its native build, both over stdio: clean for each call, kept for
+// the session, and started by each call. Then it measures a host with many such servers.
+func benchServers(ctx context.Context, o options) ([]row, error) {
+	if err := buildServer(ctx); err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, inFlight := range []int{1, 8} {
+		more, err := compareServers(ctx, o, inFlight)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	more, err := benchManyServers(ctx, o)
+	return append(rows, more...), err
+}
+
+// compareServers measures the ways to run the server in turn.
+func compareServers(ctx context.Context, o options, inFlight int) ([]row, error) {
+	ways := []string{"native", "call", "session", "fresh"}
+	servers, results := map[string]*server{}, map[string]*measured{}
+	for _, way := range ways {
+		var err error
+		if way == "native" {
+			servers[way], err = launchCommand(exec.CommandContext(ctx, nativeServer), "stdio")
+		} else {
+			servers[way], err = launchHost(ctx, "sdkserver_"+way, guestFile("sdkserver"), way, "stdio")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", way, err)
+		}
+		defer servers[way].stop()
+		results[way] = &measured{}
+		if err := servers[way].measure(greetCall("greet"), inFlight, o.slice, &measured{}); err != nil { // warm
+			return nil, fmt.Errorf("%s: %w", way, err)
+		}
+	}
+	for range o.rounds {
+		for _, way := range ways {
+			if err := servers[way].measure(greetCall("greet"), inFlight, o.slice, results[way]); err != nil {
+				return nil, fmt.Errorf("%s: %w", way, err)
+			}
+		}
+	}
+	var rows []row
+	for _, way := range ways[1:] {
+		over := ratios(results[way].rates, results["native"].rates)
+		rows = append(rows, row{Name: fmt.Sprintf("server_%s_over_native_%d", way, inFlight), Value: median(over), Unit: "ratio",
+			note: fmt.Sprintf("calls per second: %.0f against %.0f, %s", median(results[way].rates), median(results["native"].rates), spread(over))})
+	}
+	return rows, nil
+}
+
+// benchManyServers measures the memory and the processor time of a host with many servers, after one call each and later.
+func benchManyServers(ctx context.Context, o options) ([]row, error) {
+	n, idle := manyServers, fiftyIdle
+	if o.quick {
+		n, idle = someServers, time.Second
+	}
+	dir, err := os.MkdirTemp("", "sallyport-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	wasm, err := os.ReadFile(guestFile("sdkserver"))
+	if err != nil {
+		return nil, err
+	}
+	plugins := filepath.Join(dir, "plugins")
+	if _, err := writePlugins(plugins, n, func(int) ([]byte, error) { return wasm, nil }); err != nil {
+		return nil, err
+	}
+	p, err := launchCommand(exec.CommandContext(ctx, hostBinary, "serve", plugins, "--state", filepath.Join(dir, "state"), "--config", os.DevNull, "--log-level", "error"), "stdio")
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	resident := func() float64 { return float64(residentOf(p.cmd.Process.Pid)) / (1 << 20) }
+	call := func(i int) error { return p.wire.(*pipe).once(greetCall(fmt.Sprintf("p%03d-greet", i))) }
+	if err := call(0); err != nil {
+		return nil, err
+	}
+	one := resident()
+	for i := range n {
+		if err := call(i); err != nil {
+			return nil, fmt.Errorf("server %d: %w", i, err)
+		}
+	}
+	busy := resident()
+	used := cpuOf(p.cmd.Process.Pid)
+	time.Sleep(idle)
+	used = cpuOf(p.cmd.Process.Pid) - used
+	each := func(all float64) float64 { return (all - one) / float64(n-1) }
+	note := fmt.Sprintf("%d servers of one file, one has %.0f MiB with its code", n, one)
+	return []row{
+		{"servers_100_rss_each_MB", each(busy), "MiB", note + ", after one call each"},
+		{"servers_100_rss_idle_each_MB", each(resident()), "MiB", fmt.Sprintf("%s, %v later", note, idle)},
+		{"servers_100_idle_cpu", 100 * used.Seconds() / idle.Seconds(), "%", fmt.Sprintf("of one processor, in these %v", idle)},
+	}, nil
+}
