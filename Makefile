@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine bench challenges conformance clients programs servers browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine bench challenges conformance clients programs servers browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -26,6 +26,12 @@ $(BIN): FORCE
 
 install: ## put sallyport on the PATH
 	go install -trimpath ./cmd/sallyport
+
+dist: ## archives for six systems, checksums and a bill of materials, in build/dist
+	go run ./cmd/dist -o build/dist
+
+dist-test: plugins ## the archive of this system twice, which have to be equal, and a first call from it in an empty home
+	go test -tags dist ./cmd/dist -run TestDist -count=1 -v -timeout 20m
 
 plugins: $(WASM) ## the bundled plugins, build/plugins/*.wasm
 
