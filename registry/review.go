@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/script"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
 // Review is a plugin that waits for an operator's decision.
@@ -20,6 +23,7 @@ type Review struct {
 	Rejected bool       // these bytes were rejected before
 
 	raw    []byte // contents of the file
+	before []byte // the approved contents; nil if they are not stored
 	path   string
 	origin *lock.Origin
 }
@@ -29,6 +33,25 @@ func (v *Review) Placed(path string, origin lock.Origin) *Review {
 	w := *v
 	w.path, w.File, w.origin = path, filepath.Base(path), &origin
 	return &w
+}
+
+// Sources returns the differences between the sources of a script; nil for other plugins.
+func (v *Review) Sources() []script.FileChange {
+	after := sourcesOf(v.raw)
+	if after == nil {
+		return nil
+	}
+	return script.Difference(sourcesOf(v.before), after)
+}
+
+// sourcesOf returns the sources in a container; nil for other bytes.
+func sourcesOf(raw []byte) *script.Source {
+	b, err := wasmbin.Read(raw)
+	if err != nil {
+		return nil
+	}
+	s, _ := script.SourceOf(b)
+	return s
 }
 
 // ErrNothingWaits is returned if there is nothing to review.
@@ -50,6 +73,7 @@ func (r *Registry) Review(name string) (*Review, error) {
 	if v.After, v.raw, err = r.approvals.newestTerms(p); err != nil {
 		return nil, err
 	}
+	v.before = approvedBytes(l, pin)
 	v.Rejected, v.Before = pin.Refused(v.After.Digest), approvedTerms(l, pin, v.After)
 	if after := v.After.Pin(v.path); pin.Digest == v.After.Digest && after.SameInterface(pin) {
 		return nil, fmt.Errorf("plugin %q: %w: its file is the one that was approved", name, ErrNothingWaits)
@@ -86,6 +110,18 @@ func (p *plan) urgent() int {
 		return 1
 	}
 	return 0
+}
+
+// approvedBytes returns the stored copy of approved bytes; nil if there is none.
+func approvedBytes(l *lock.Lock, pin lock.Pin) []byte {
+	if !l.Copies.Has(pin.Digest) {
+		return nil
+	}
+	raw, _, err := fileid.Read(l.Copies.Path(pin.Digest))
+	if err != nil || fileid.Digest(raw) != pin.Digest {
+		return nil
+	}
+	return raw
 }
 
 // approvedTerms returns the approved terms as far as they were stored: a definition without stored text is represented

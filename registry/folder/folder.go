@@ -155,9 +155,7 @@ func (f *Watcher) Run() {
 			f.mark(path)
 			f.work.add(-1, 0)
 		case e := <-events:
-			if path := subject(e.Name); f.wanted(path) {
-				f.mark(path)
-			}
+			f.event(subject(e.Name))
 		case err := <-errs:
 			f.Logger.Warn("folder watch", "error", err)
 			f.scan()

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +23,15 @@ func (f *Watcher) wanted(path string) bool {
 	return ok
 }
 
+// projectFiles are files of a script's project, which are no Extism manifests.
+var projectFiles = []string{"package.json", "package-lock.json", "tsconfig.json", "jsconfig.json"}
+
 // isPlugin reports whether a file name in the folder is that of a plugin.
 func isPlugin(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
+	if slices.Contains(projectFiles, name) {
+		return false
+	}
 	return !strings.HasPrefix(name, ".") && (ext == ".wasm" || script.Is(name) || ext == ".json" || ext == ".skill" || strings.HasSuffix(strings.ToLower(name), ".prompt.md"))
 }
 
@@ -34,6 +41,16 @@ func subject(path string) string {
 		return toolfile.Module(path)
 	}
 	return path
+}
+
+// event records that the file system has reported a path. A source file may belong to any script.
+func (f *Watcher) event(path string) {
+	if f.wanted(path) {
+		f.mark(path)
+	}
+	if script.Is(path) {
+		f.scan()
+	}
 }
 
 // mark records that a path may have changed.
@@ -71,6 +88,9 @@ func (f *Watcher) list() map[string]bool {
 		folders[f.Dir] = true
 		for _, path := range plugins(f.Dir) {
 			here[path] = true
+			if script.Is(path) {
+				addFolders(folders, script.Inputs(path))
+			}
 		}
 	}
 	for path, wanted := range f.Files.Sources() {
@@ -83,6 +103,13 @@ func (f *Watcher) list() map[string]bool {
 		f.events.add(dir)
 	}
 	return here
+}
+
+// addFolders adds the folders of files.
+func addFolders(folders map[string]bool, files []string) {
+	for _, file := range files {
+		folders[filepath.Dir(file)] = true
+	}
 }
 
 // plugins lists the plugin files of a folder; links are followed.

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -165,6 +166,11 @@ func describeModule(ctx context.Context, path string, dialects []Dialect, descri
 }
 
 func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describe Describer) (*Description, error) {
+	digest := fileid.Digest(wasm)
+	wasm, err := script.Expand(wasm)
+	if err != nil {
+		return nil, err
+	}
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
@@ -176,7 +182,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Size: b.Size(), Digest: fileid.Digest(wasm), Dialect: dialect.Name(), Imports: []string{}, Source: sourceOf(b)}
+	d := &Description{Size: b.Size(), Digest: digest, Dialect: dialect.Name(), Imports: []string{}, Source: sourceOf(b)}
 	if w, ok := dialect.(runtime.SelfWarmer); ok {
 		d.Warm = b.HasExport(w.WarmExport())
 	}

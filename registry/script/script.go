@@ -54,11 +54,18 @@ func Is(path string) bool {
 
 // Read reads a script and the files that it imports, and returns them as a container. Errors have file, line and column.
 func Read(path string) ([]byte, fileid.Stamp, error) {
-	text, st, err := fileid.Read(path)
+	st, err := Stamp(path)
+	if err != nil {
+		return nil, st, err
+	}
+	text, _, err := fileid.Read(path)
 	if err != nil {
 		return nil, st, err
 	}
 	s, err := collect(path, text)
+	if after, failed := Stamp(path); failed != nil || after != st {
+		return nil, st, fileid.ErrUnsettled
+	}
 	if err != nil {
 		return nil, st, err
 	}

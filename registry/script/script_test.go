@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,5 +165,46 @@ func TestRead_staysInTheFolder(t *testing.T) {
 		if _, _, err := Read(path); err == nil {
 			t.Errorf("%s: got no error, want one for a file outside of the folder", from)
 		}
+	}
+}
+
+// The declarations for editors have the names that scripts can import, and the npm package has the same.
+func TestTypes_haveTheNamesOfTheLibrary(t *testing.T) {
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^  export (?:function|const|class) (\w+)`).FindAllStringSubmatch(Types(), -1) {
+		if !slices.Contains(got, m[1]) {
+			got = append(got, m[1])
+		}
+	}
+	slices.Sort(got)
+	want := slices.Sorted(slices.Values(libraryNames))
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for name, part := range map[string]string{"index.d.ts": Types(), "index.js": strings.Join(libraryNames[:13], ", ")} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "pdk", "ts", name))
+		if err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("pdk/ts/%s: got other contents, %v, want those of registry/script/types", name, err)
+		}
+	}
+}
+
+func TestDifference_isReadable(t *testing.T) {
+	before := &Source{Entry: "a.ts", Files: []File{{Path: "a.ts", Text: "1\n2\n3\n4\n5\n6\n7\n8\n"}, {Path: "node_modules/@x/y/i.js", Text: "a\n"}, {Path: "same.ts", Text: "x"}}}
+	after := &Source{Entry: "a.ts", Files: []File{{Path: "a.ts", Text: "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n"}, {Path: "node_modules/@x/y/i.js", Text: "b\nc\n"}, {Path: "same.ts", Text: "x"}}}
+	var got strings.Builder
+	for _, c := range Difference(before, after) {
+		fmt.Fprintf(&got, "%s +%d -%d:", c.Path, c.Added, c.Gone)
+		for _, l := range c.Lines {
+			fmt.Fprintf(&got, " %s%s", strings.Trim(string(l.Sign), "\x00"), l.Text)
+		}
+		got.WriteByte('\n')
+	}
+	want := "a.ts +2 -1:  1 -2 +two  3  4   7  8 +9\nnode_modules/@x/y +2 -1:\n"
+	if got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
+	if all := Difference(nil, after); len(all) != 3 || all[0].Added != 9 || all[0].Gone != 0 {
+		t.Errorf("got %+v, want all lines of 3 files as new", all)
 	}
 }

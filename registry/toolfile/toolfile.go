@@ -74,8 +74,11 @@ func Misnamed(path string) string {
 	return ""
 }
 
-// Stamp returns the stamp of a plugin file, with that of the tool file beside it.
+// Stamp returns the stamp of a plugin file, with that of the tool file beside it, or of the files that a script imports.
 func Stamp(path string) (fileid.Stamp, error) {
+	if script.Is(path) {
+		return script.Stamp(path)
+	}
 	st, err := fileid.Of(path)
 	if err != nil {
 		return st, err

@@ -34,7 +34,7 @@ struct blob {
 // The steps of an import: one of the interrupt handler is some 10,000 loops or calls.
 #define IMPORT_STEPS 4000
 // The stack that JavaScript may use; the linker reserves 1 MiB.
-#define STACK (768 << 10)
+#define STACK (384 << 10)
 // Cycles are collected when this much is allocated: a call ends long before, and its memory with it.
 #define GC_AT (24u << 20)
 
@@ -436,7 +436,7 @@ static int32_t respond(const char *p, size_t size)
 }
 
 static const char exhausted[] =
-    "{\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"the script ran out of memory\"}]}}";
+    "{\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"the script ran out of memory, or has broken built-in functions that its result needs\"}]}}";
 
 EXPORT("mcp_handle") int32_t mcp_handle(int32_t size)
 {

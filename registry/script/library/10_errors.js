@@ -1,5 +1,8 @@
 // Errors: their text for the caller, and the places of the script that its source map knows.
 
+// The library keeps the built-in objects for itself: a script may replace the global ones.
+const { Array, ArrayBuffer, BigInt, Boolean, DataView, Date, DOMException, Error, EvalError, JSON, Map, Math, Number, Object, Promise, RangeError, ReferenceError, RegExp, Set, String, Symbol, SyntaxError, TypeError, URIError, Uint8Array, WeakMap, WeakRef, WeakSet } = globalThis;
+
 // HostError is the refusal of a request by the host.
 class HostError extends Error {
   constructor(message, data = {}) {
@@ -45,7 +48,7 @@ function placeOf(line, column) {
       const n = segment ? numbersOf(segment) : [];
       if (n.length < 4) continue;
       generated += n[0], source += n[1], at += n[2], inLine += n[3];
-      if (i === line - 1 && (generated < column || found === undefined)) found = [source, at, inLine];
+      if (i < line - 1 || generated < column || found === undefined) found = [source, at, inLine];
     }
   });
   return found && `${map.sources[found[0]]}:${found[1] + 1}:${found[2] + 1}`;
@@ -65,8 +68,8 @@ function places(stack) {
 // textOf never throws: what was thrown may be anything.
 function textOf(e) {
   try {
-    if (e === undefined) return "undefined was thrown";
-    if (e === null || typeof e !== "object" && typeof e !== "function") return String(e);
+    if (e === undefined || e === null) return `${e} was thrown${e === null ? ", as when the memory is exhausted" : ""}`;
+    if (typeof e !== "object" && typeof e !== "function") return String(e);
     const message = String(e.message ?? "");
     if (e instanceof ToolError || e instanceof HostError || e.name === "Error") return message || "an error without a message";
     if (e instanceof Error || e.name && message) return message ? `${e.name}: ${message}` : String(e.name);

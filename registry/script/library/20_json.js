@@ -10,7 +10,7 @@ function jsonOf(value) {
   } catch (e) {
     throw misfit(value, "", new Set()) ?? e;
   }
-  if (text !== undefined && /\\ud[89a-f]/.test(text)) {
+  if (text !== undefined && text.includes("\\ud") && /\\ud[89a-f]/.test(text)) {
     text = stringify(value, (_, v) => (typeof v === "string" ? v.toWellFormed() : v));
   }
   return text;

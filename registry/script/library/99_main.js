@@ -7,6 +7,13 @@ class Refusal extends Error {
   }
 }
 
+// JSONText is a result that is JSON already.
+class JSONText {
+  constructor(json) {
+    this.json = json;
+  }
+}
+
 function describePlugin() {
   const all = (map) => [...map.values()].map((e) => e.definition);
   if (tools.size + resources.size + templates.size + prompts.size === 0) {
@@ -22,9 +29,7 @@ async function callTheTool(params) {
   if (!t) throw new Refusal(-32602, `unknown tool: ${params.name}`);
   try {
     const args = await validated(t.input, params.arguments ?? {});
-    const result = toolResult(await t.handler(args, contextOf(params)));
-    jsonOf(result);
-    return result;
+    return new JSONText(jsonOf(toolResult(await t.handler(args, contextOf(params)))));
   } catch (e) {
     if (e instanceof HostError && e.requiredCapabilities) throw new Refusal(-32603, e.message, { kind: e.kind, requiredCapabilities: e.requiredCapabilities });
     if (!(e instanceof ToolError || e instanceof HostError)) host.log(`${stackOf(e)}\n`);
@@ -84,7 +89,8 @@ let response, rejections = [];
 
 function finish(make) {
   try {
-    response = jsonOf(make());
+    const made = make();
+    response = made.result instanceof JSONText ? `{"result":${made.result.json}}` : jsonOf(made);
   } catch (e) {
     response = jsonOf({ error: refusalOf(e) });
   }
