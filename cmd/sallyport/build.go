@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,19 +16,25 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 )
 
 func newBuild(std stdio) *cobra.Command {
 	var target, out string
 	c := &cobra.Command{
-		Use:   "build --go PACKAGE@VERSION|DIR",
-		Short: "build a Go program or MCP server, unchanged, with HTTP over its grants",
-		Long: "Build a Go program or MCP server for WASI, without a change of its source. The go command compiles it with one file of net/http replaced, " +
-			"so that each of its HTTP requests passes the gate and needs a net grant.",
-		Args: words(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if target == "" {
-				return ui.Hint(errors.New("--go is missing: the program to build"), "%s", c.UseLine())
+		Use:   "build SCRIPT|--go PACKAGE@VERSION|DIR",
+		Short: "build a module of a script, or of a Go program or MCP server, unchanged, with HTTP over its grants",
+		Long: "Build a module of a script (.ts or .js) with everything it imports, which needs no other file. Or, with --go, build a Go program or MCP server for WASI, " +
+			"without a change of its source. The go command compiles it with one file of net/http replaced, so that each of its HTTP requests passes the gate and needs a net grant.",
+		Args: words(0, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && target == "":
+				return buildScript(std, args[0], out)
+			case len(args) == 1:
+				return ui.Hint(errors.New("a script and --go are two things to build"), "%s", c.UseLine())
+			case target == "":
+				return ui.Hint(errors.New("nothing to build: name a script, or a Go program after --go"), "%s", c.UseLine())
 			}
 			return buildGo(c.Context(), std, target, out)
 		},
@@ -35,6 +42,29 @@ func newBuild(std stdio) *cobra.Command {
 	c.Flags().StringVar(&target, "go", "", "main `package` with its version, or its folder")
 	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write; the default is the program's name with .wasm")
 	return c
+}
+
+// buildScript writes the module of a script, with the engine.
+func buildScript(std stdio, file, out string) error {
+	if !script.Is(file) {
+		return fmt.Errorf("%s: it is no script: those end in .ts or .js", ui.Line(file))
+	}
+	if out == "" {
+		out = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".wasm"
+	}
+	container, _, err := script.Read(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
+	}
+	wasm, err := script.Expand(container)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ui.Line(file), err)
+	}
+	if err := writeModule(out, wasm); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(out))
+	return nil
 }
 
 // buildGo builds a program and writes its file.

@@ -27,8 +27,9 @@ import (
 func newCall(std stdio) *cobra.Command {
 	var lines []string
 	var seed string
+	var text bool
 	c := &cobra.Command{
-		Use:   "call FILE.wasm TOOL [ARGUMENTS]",
+		Use:   "call FILE TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
 		Long: `Make one call without a client. ARGUMENTS are a JSON object, {} if left out; sallyport inspect FILE lists the tools:
   sallyport call files.wasm read '{"path":"a.md"}' --grant 'fs: read ~/notes/**'
@@ -39,7 +40,7 @@ ask you, and you answer at the terminal.
 Limits are those of the configuration for all plugins, limits.deadline, limits.memory and limits.output. For one call
 set their variables: SALLYPORT_LIMITS_DEADLINE=5s SALLYPORT_LIMITS_MEMORY=128MiB sallyport call …
 
-The result is printed as JSON. Exit code 1: the tool failed, with a result or with an error of the protocol; 2: the host
+The result is printed as JSON, or with --text as its texts. Exit code 1: the tool failed, with a result or with an error of the protocol; 2: the host
 did, also where the tool asks you and there is no terminal.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,7 +52,7 @@ did, also where the tool asks you and there is no terminal.`,
 			if err != nil {
 				return err
 			}
-			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed}, args[1], arguments)
+			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed, text: text}, args[1], arguments)
 		},
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -59,6 +60,7 @@ did, also where the tool asks you and there is no terminal.`,
 	})
 	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; repeat the flag for more lines")
 	c.Flags().StringVar(&seed, "seed", "", "make the call the same each time: frozen clocks, and random numbers made of this `text`")
+	c.Flags().BoolVar(&text, "text", false, "print only the texts of the result")
 	return c
 }
 
@@ -67,6 +69,7 @@ type onePlugin struct {
 	file   string
 	grants []string
 	seed   string // "" uses real clocks and random numbers
+	text   bool   // print the texts of the result instead of its JSON
 }
 
 // open loads the plugin. On some errors the host is returned too, and the caller must close it.
@@ -148,7 +151,7 @@ func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin,
 		if !asked {
 			noteGrants(s, std, jsonraw.Get(r.Body, "result"), h.Registry.Plugins())
 			std.flush()
-			return printResult(std, r.Body)
+			return printResult(std, r.Body, p.text)
 		}
 		params = withAnswers(callParams(tool, arguments, true), answers)
 	}
@@ -197,18 +200,35 @@ func noteGrants(s *settings.Settings, std stdio, result []byte, plugins []regist
 	}
 }
 
-// printResult prints the result as indented JSON. A result with isError is exit code 1.
-func printResult(std stdio, response []byte) error {
+// printResult prints the result as indented JSON, or its texts. A result with isError is exit code 1.
+func printResult(std stdio, response []byte, text bool) error {
 	result := jsonraw.Get(response, "result")
-	var out bytes.Buffer
-	if err := json.Indent(&out, result, "", "  "); err != nil {
-		return err
+	if text {
+		printTexts(std, result)
+	} else {
+		var out bytes.Buffer
+		if err := json.Indent(&out, result, "", "  "); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s\n", ui.JSON(out.Bytes()))
 	}
-	fmt.Fprintf(std.out, "%s\n", ui.JSON(out.Bytes()))
 	if bytes.Equal(jsonraw.Get(result, "isError"), []byte("true")) {
 		return exitCode(exitTool)
 	}
 	return nil
+}
+
+// printTexts prints the texts of a result, and the type of every other block.
+func printTexts(std stdio, result []byte) {
+	blocks, _ := jsonraw.Elements(jsonraw.Get(result, "content")) // the server has checked it
+	for _, block := range blocks {
+		if text, ok := jsonraw.String(jsonraw.Get(block, "text")); ok {
+			fmt.Fprintln(std.out, ui.Lines(text))
+			continue
+		}
+		kind, _ := jsonraw.String(jsonraw.Get(block, "type"))
+		fmt.Fprintf(std.out, "[%s]\n", ui.Line(kind))
+	}
 }
 
 // grants parses the --grant lines of a command.

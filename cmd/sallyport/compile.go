@@ -20,6 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -104,7 +105,7 @@ func compileFolder(ctx context.Context, s *settings.Settings, std stdio) error {
 	return nil
 }
 
-// modules lists the .wasm files of a folder; none if the folder does not exist.
+// modules lists the .wasm files and the scripts of a folder; none if the folder does not exist.
 func modules(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +113,7 @@ func modules(dir string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if strings.EqualFold(filepath.Ext(e.Name()), ".wasm") {
+		if strings.EqualFold(filepath.Ext(e.Name()), ".wasm") || script.Is(e.Name()) {
 			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -125,6 +126,9 @@ func compileFile(ctx context.Context, engine *runtime.Engine, file string) error
 	}
 	wasm, _, err := toolfile.Read(file)
 	if err != nil {
+		return err
+	}
+	if wasm, err = script.Expand(wasm); err != nil {
 		return err
 	}
 	m, err := engine.Compile(ctx, wasm)

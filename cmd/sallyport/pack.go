@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/registry/document"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -40,6 +41,9 @@ func pack(ctx context.Context, s *settings.Settings, std stdio, file string) err
 	}
 	if document.Is(file) {
 		return fmt.Errorf("%s: it is text without code, which needs no packing", file)
+	}
+	if script.Is(file) {
+		return ui.Hint(fmt.Errorf("%s: a script is served as it is, which needs no packing", file), "sallyport build %s makes a module of it", ui.Line(file))
 	}
 	d, err := describeFile(ctx, s, std, file)
 	if err != nil {
