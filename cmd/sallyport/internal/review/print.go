@@ -130,6 +130,25 @@ func (d *difference) printGone(w io.Writer) {
 	}
 }
 
+// printSources writes the changed lines of a script, and counts those of the packages that it imports.
+func (d *difference) printSources(w io.Writer) {
+	shown := 0
+	for _, c := range d.Sources() {
+		fmt.Fprintf(w, "    %s: %s new, %d gone\n", ui.Line(c.Path), ui.Count(c.Added, "line"), c.Gone)
+		for _, l := range c.Lines {
+			if shown++; shown > maxShownCode && !d.all {
+				d.counted++
+				continue
+			}
+			if l.Sign == 0 {
+				fmt.Fprintln(w, "      …")
+				continue
+			}
+			fmt.Fprintf(w, "      %c %s\n", l.Sign, ui.Line(l.Text))
+		}
+	}
+}
+
 // printShort writes a summary with the wants directly above the question, so that a long difference cannot scroll them
 // out of sight.
 func (d *difference) printShort(w io.Writer) {

@@ -21,6 +21,7 @@ const (
 	maxShownNew  = 30   // lines for new entries, and for removed ones
 	maxShownTail = 5    // changed values of schemas per entry, besides texts
 	maxShownWant = 10   // wants repeated at the end
+	maxShownCode = 120  // lines of changed sources of a script
 	maxGlance    = 20   // lines above which a summary is printed
 )
 
@@ -87,6 +88,7 @@ func Print(out io.Writer, v *registry.Review, all bool) {
 	}
 	d.printAdded(w)
 	d.printGone(w)
+	d.printSources(w)
 	switch lines := strings.Count(w.String(), "\n"); {
 	case len(d.imports)+len(d.wants)+len(d.of) == 0:
 		fmt.Fprintln(w, "  imports, wants and definitions are unchanged: only the code changed, which can use its grants differently")
