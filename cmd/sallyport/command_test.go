@@ -432,7 +432,7 @@ func TestChallenge01_exitCodes(t *testing.T) {
 	}
 }
 
-// A prompt of a program finds the end of its input at once, whatever its call was given.
+// A prompt of a program finds the end of its input at once.
 func TestChallenge10_interactivity_ofPrograms(t *testing.T) {
 	s := connect(t, "plugins: {command: {limits: {deadline: 60s}}}", wrapped(t))
 	if r := call(t, s, "command-prompt", nil); r.IsError || text(r) != `Name? hello "" EOF` {
