@@ -44,12 +44,12 @@ func failure(r Ref, err error) error {
 	if err == nil {
 		return nil
 	}
-	text, hint := r.explain(err)
+	hint, text := r.explain(err)
 	return &Error{From: r.String(), Hint: hint, Err: text}
 }
 
-// explain returns the reason of a failed fetch, and the next step.
-func (r Ref) explain(err error) (reason error, hint string) {
+// explain returns the next step after a failed fetch, and the reason.
+func (r Ref) explain(err error) (hint string, reason error) {
 	host := r.host()
 	var refused *egress.AddressError
 	var plain *plainError
@@ -57,12 +57,11 @@ func (r Ref) explain(err error) (reason error, hint string) {
 	var answer *errcode.ErrorResponse
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Errorf("it leads to %s, a %s address, which is refused: %w", refused.Host, refused.Class, refused),
-			"--host " + refused.Host + " names it, if it is yours"
+		return "--host " + refused.Host + " names it, if it is yours", fmt.Errorf("it leads to %s, a %s address, which is refused: %w", refused.Host, refused.Class, refused)
 	case errors.As(err, &plain):
-		return plain, ""
+		return "", plain
 	case errors.Is(err, errRedirects):
-		return fmt.Errorf("it leads through %w", errRedirects), ""
+		return "", fmt.Errorf("it leads through %w", errRedirects)
 	case errors.As(err, &answer):
 		return r.answered(answer.StatusCode, said(answer.Errors))
 	case errors.As(err, &status):
@@ -72,30 +71,30 @@ func (r Ref) explain(err error) (reason error, hint string) {
 	case errors.Is(err, errdef.ErrNotFound):
 		return r.answered(http.StatusNotFound, "")
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
-		return fmt.Errorf("its manifest is over %d MiB", maxManifest>>20), ""
+		return "", fmt.Errorf("its manifest is over %d MiB", maxManifest>>20)
 	}
 	return transferred(host, err)
 }
 
 // answered explains an answer of the server.
-func (r Ref) answered(code int, said string) (reason error, hint string) {
+func (r Ref) answered(code int, said string) (hint string, reason error) {
 	host := r.image.Registry
 	if r.url != nil {
 		host = r.url.Host
 	}
 	switch {
 	case code == http.StatusUnauthorized && r.scheme == schemeOCI:
-		return errors.New("the registry asks for a login, or refuses the one of Docker"), "docker login " + host
+		return "docker login " + host, errors.New("the registry asks for a login, or refuses the one of Docker")
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return fmt.Errorf("%s denies access (%d)", host, code), ""
+		return "", fmt.Errorf("%s denies access (%d)", host, code)
 	case code == http.StatusNotFound:
-		return fmt.Errorf("%s has no such plugin", host), ""
+		return "", fmt.Errorf("%s has no such plugin", host)
 	case code == http.StatusTooManyRequests:
-		return fmt.Errorf("%s was asked too often (429): try again later", host), ""
+		return "", fmt.Errorf("%s was asked too often (429): try again later", host)
 	case code >= 500:
-		return fmt.Errorf("%s fails (%d): try again later", host, code), ""
+		return "", fmt.Errorf("%s fails (%d): try again later", host, code)
 	}
-	return errors.New(strings.TrimSpace(fmt.Sprintf("%s answers %d %s", host, code, said))), ""
+	return "", errors.New(strings.TrimSpace(fmt.Sprintf("%s answers %d %s", host, code, said)))
 }
 
 // said returns the text of a registry's errors.
@@ -110,7 +109,7 @@ func said(all errcode.Errors) string {
 const mismatch = "mismatch Content-Length"
 
 // transferred explains an error below HTTP, or of the bytes.
-func transferred(host string, err error) (reason error, hint string) {
+func transferred(host string, err error) (hint string, reason error) {
 	var dns *net.DNSError
 	var timeout net.Error
 	var errno syscall.Errno
@@ -120,23 +119,23 @@ func transferred(host string, err error) (reason error, hint string) {
 	var handshake *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData):
-		return errors.New("its bytes are not those of the digest that names them: it is refused"), ""
+		return "", errors.New("its bytes are not those of the digest that names them: it is refused")
 	case strings.HasSuffix(err.Error(), mismatch):
-		return errors.New("more or fewer bytes came than were announced: it is refused"), "try again"
+		return "try again", errors.New("more or fewer bytes came than were announced: it is refused")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, content.ErrInvalidDescriptorSize):
-		return errors.New("it ended early: fewer bytes came than were announced"), "try again"
+		return "try again", errors.New("it ended early: fewer bytes came than were announced")
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &handshake):
-		return fmt.Errorf("the certificate of %s is not valid: %w", host, err), ""
+		return "", fmt.Errorf("the certificate of %s is not valid: %w", host, err)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s does not speak https", host), ""
+		return "", fmt.Errorf("%s does not speak https", host)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("the host of %s is not known", host), ""
+		return "", fmt.Errorf("the host of %s is not known", host)
 	case errors.Is(err, context.Canceled):
-		return err, ""
+		return "", err
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("%s does not answer in time", host), "try again"
+		return "try again", fmt.Errorf("%s does not answer in time", host)
 	case errors.As(err, &errno):
-		return fmt.Errorf("%s cannot be reached: %w", host, errno), ""
+		return "", fmt.Errorf("%s cannot be reached: %w", host, errno)
 	}
-	return err, ""
+	return "", err
 }
