@@ -56,7 +56,7 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	if err := e.checkImports(b.Imports); err != nil {
 		return nil, err
 	}
-	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: maxDepth, WaitModule: waitModule, WaitName: waitName})
+	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Simplify: true, Depth: maxDepth, WaitModule: waitModule, WaitName: waitName})
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) 
 		if err != nil {
 			return nil, err
 		}
-		if wasm, _, err = rewrite.Rewrite(checked, rewrite.Options{Meter: true}); err != nil {
+		if wasm, _, err = rewrite.Rewrite(checked, rewrite.Options{Meter: true, Simplify: true}); err != nil {
 			return nil, err
 		}
 	}

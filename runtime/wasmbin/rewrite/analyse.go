@@ -16,6 +16,10 @@ type analysis struct {
 	// consumes fuel.
 	begun bool
 	run   int64 // length of the code so far, counted as for maxRun
+
+	stretch stretch // of pure instructions, up to the current one
+	simpler []byte  // code that replaces stretches
+	jumps   jumps
 }
 
 // block is an open block.
@@ -24,6 +28,9 @@ type block struct {
 	event int    // index of a loop's loopHead event, or -1
 	calls int    // calls made by the function before it
 	mark  int64  // value of run at the last fuel check that dominates the code
+
+	dispatch *dispatch // of a loop
+	head     int       // index in open of the loop with the dispatch that opened this block, or 0
 }
 
 // add records an event at the current instruction.
@@ -34,7 +41,14 @@ func (a *analysis) add(kind eventKind, shift int8, arg uint32) {
 // instruction analyses one instruction: its cost, the existence of its indices, and the changes it needs.
 func (a *analysis) instruction() {
 	in := &a.in
+	pure := a.o.Simplify && purity[in.Op] != pureNone
+	if !pure {
+		a.flush()
+	}
 	a.pause()
+	if pure {
+		a.collect()
+	}
 	slot := a.open[len(a.open)-1].slot
 	a.costs[slot]++
 	switch in.Op {
@@ -50,7 +64,12 @@ func (a *analysis) instruction() {
 		}
 	case 0x0b: // end
 		a.end()
-	case 0x0c, 0x0d: // br, br_if
+	case 0x0c: // br
+		a.label(in.X)
+		if a.o.Simplify {
+			a.direct()
+		}
+	case 0x0d: // br_if
 		a.label(in.X)
 	case 0x0e: // br_table
 		for _, l := range in.Labels {
@@ -93,6 +112,9 @@ func (a *analysis) instruction() {
 	case opSIMD:
 		a.f.vectors++
 	}
+	if a.o.Simplify {
+		a.follow()
+	}
 }
 
 func (a *analysis) begin(slot uint32) {
@@ -103,7 +125,7 @@ func (a *analysis) begin(slot uint32) {
 		a.open = append(a.open, block{slot: slot, event: -1, mark: a.open[len(a.open)-1].mark})
 		return
 	}
-	a.open = append(a.open, block{uint32(len(a.costs)), len(a.events), a.f.calls, a.run})
+	a.open = append(a.open, block{slot: uint32(len(a.costs)), event: len(a.events), calls: a.f.calls, mark: a.run})
 	a.costs = append(a.costs, 1)
 	a.f.checks = true
 	if !a.begun {
@@ -118,6 +140,7 @@ func (a *analysis) pause() {
 	if a.run++; a.run-top.mark <= maxRun {
 		return
 	}
+	a.flush()
 	top.slot, top.mark = uint32(len(a.costs)), a.run
 	a.costs = append(a.costs, 0)
 	a.f.checks = true
@@ -136,6 +159,9 @@ func (a *analysis) calledRun(fn uint32) int64 {
 func (a *analysis) end() {
 	last := a.open[len(a.open)-1]
 	a.open = a.open[:len(a.open)-1]
+	if last.head > 0 {
+		a.open[last.head].dispatch.open--
+	}
 	if last.event >= 0 && last.calls == a.f.calls {
 		a.events[last.event].arg = uint32(a.in.End)
 	}

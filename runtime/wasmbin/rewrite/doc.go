@@ -23,6 +23,14 @@
 // Function references that the code takes (ref.func) come from an added table: the engine would allocate a new
 // reference each time and keep it as long as the instance, outside of the memory limit.
 //
+// # Simplification
+//
+// The engine compiles each instruction by itself. So metered code gets shorter first: constants are converted in
+// advance, sums for addresses are computed in 32 bits, conversions that cancel are left out, and comparisons are turned
+// instead of negated. Go's compiler writes a function as one loop around a table of jumps; a jump that goes forward
+// becomes a branch past the head of that loop. Fuel is counted for the original instructions, but such a jump does not
+// begin another iteration.
+//
 // # Snapshots
 //
 // Mutable globals that the module defines are exported, so that the host can read and set them; the start function is

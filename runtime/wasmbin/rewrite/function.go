@@ -42,10 +42,12 @@ const (
 	loopHead eventKind = iota
 	callFunc
 	refFunc
-	leave // return
-	pay   // by the number on the top of the stack
-	pause // before an instruction in a long straight part
-	typed // a select with a type
+	leave   // return
+	pay     // by the number on the top of the stack
+	pause   // before an instruction in a long straight part
+	typed   // a select with a type
+	direct  // a br, of which arg is the new label
+	simpler // a stretch of pure instructions: arg and costSlot are the place of its replacement in analysis.simpler
 )
 
 // straight is the index in analysis.costs of a function's first straight part.
@@ -58,7 +60,9 @@ func (a *analysis) analyse(i int, body []byte, at int) {
 	f := &function{body: body, results: results, locals: uint32(len(params)), early: -1}
 	_, f.cheap = a.cheap(i)
 	a.f, a.number, a.begun, a.run = f, uint32(a.b.ImportedFuncs()+i), false, 0
-	a.events, a.costs = a.events[:0], append(a.costs[:0], 1)
+	a.events, a.costs, a.simpler = a.events[:0], append(a.costs[:0], 1), a.simpler[:0]
+	a.stretch.reset()
+	a.jumps = jumps{}
 	d := wasmbin.NewDecoder(body, at, "a function body")
 	a.readLocals(d)
 	a.open = append(a.open[:0], block{slot: straight, event: -1})

@@ -148,7 +148,7 @@ func FuzzValid(f *testing.F) {
 		if plain != nil && strings.Contains(plain.Error(), "failed to read custom section name[") && strings.HasSuffix(plain.Error(), "EOF") {
 			return // a name that is all of its section is valid, and only the engine rejects it
 		}
-		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {}} {
+		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {Simplify: true}, {}} {
 			out, _, err := rewrite.Rewrite(m, o)
 			switch {
 			case err == nil && (plain == nil) != (compiles(out) == nil):

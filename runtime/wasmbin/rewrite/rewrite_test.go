@@ -136,7 +136,7 @@ func TestRewrite_describesTheModule(t *testing.T) {
 		"their constant":  {imported(3, w.I32, 0), rewrite.Uses{}, false},
 		"their global":    {imported(3, w.I32, 1), rewrite.Uses{}, false},
 	} {
-		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {}} {
+		for _, o := range []rewrite.Options{both, {Meter: true}, {Snapshot: true}, {Simplify: true}, {}} {
 			out, info, err := rewriteWasm(c.wasm, o)
 			if err != nil || info.Uses != c.uses || info.References() != (c.references && (o.Snapshot || info.Uses != rewrite.Uses{})) {
 				t.Errorf("%s, %+v: got %+v, %v; want uses %+v, references %v", name, o, info, err, c.uses, c.references)

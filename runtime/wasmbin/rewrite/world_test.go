@@ -13,7 +13,7 @@ import (
 )
 
 // both are the options used by the runtime.
-var both = rewrite.Options{Meter: true, Snapshot: true}
+var both = rewrite.Options{Meter: true, Snapshot: true, Simplify: true}
 
 const maxDepth = 1 << 16
 
