@@ -40,7 +40,7 @@ func ParseSize(text string) (int64, error) {
 // FormatSize returns a size in the form of ParseSize, in the largest unit that divides it.
 func FormatSize(n int64) string {
 	for _, u := range units() {
-		if n%u.bytes == 0 {
+		if n != 0 && n%u.bytes == 0 {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
