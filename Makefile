@@ -168,7 +168,10 @@ build/programs/.fetched:
 programs: $(BIN) build/programs/.fetched ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
-servers: $(BIN) ## MCP servers of others as plugins, beside the same servers natively (listens on port 80 of loopback)
+build/mcp/bin/python:
+	python3 -m venv build/mcp && build/mcp/bin/pip install -q mcp==2.3.0
+
+servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers of others as plugins, beside the same servers natively (on port 80 of loopback)
 	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
 
 browser: $(BIN) plugins ## the console page in a headless Chromium, which apt-get installs if it is missing

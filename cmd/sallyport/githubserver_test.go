@@ -304,7 +304,7 @@ func tokenFree(t *testing.T, where string, p []byte) {
 	}
 }
 
-// guestMemory returns the memories of the guests of a process: the writable mappings of images, and what follows them.
+// guestMemory returns the memories of the guests of a process: the writable mappings of images, and the memory behind them.
 func guestMemory(t *testing.T, pid int) (all []byte) {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))

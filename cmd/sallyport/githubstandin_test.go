@@ -58,7 +58,7 @@ func (g *githubStandIn) addressed(text string) string {
 	return strings.NewReplacer("https://api.github.com/graphql", "http://"+g.host+"/api/graphql", "https://api.github.com/", "http://"+g.host+"/api/v3/").Replace(text)
 }
 
-// recorded keeps what matters of each request, and refuses those without the token.
+// recorded keeps the compared parts of each request, and refuses those without the token.
 func (g *githubStandIn) recorded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,72 +35,83 @@ type wholeServer struct {
 	steps []serverStep
 }
 
-// serverStep is a request: of a tool or a prompt by its native name, of a resource, or of a completion.
+// serverStep is a request of a client: for the lists, or of a tool, a prompt or a completion by its native name, or of a
+// resource.
 type serverStep struct {
-	tool, prompt, uri, complete string
-	args                        map[string]any
+	Kind string         `json:"kind"` // lists, tool, prompt, complete or uri
+	Name string         `json:"name"`
+	Args map[string]any `json:"args"`
 }
 
 var wholeServers = []wholeServer{
 	{sdkExamples + "hello", nil, []serverStep{
-		{tool: "greet", args: map[string]any{"name": "größe"}},
-		{tool: "greet", args: map[string]any{"name": ""}},
+		{"tool", "greet", map[string]any{"name": "größe"}},
+		{"tool", "greet", map[string]any{"name": ""}},
 	}},
 	{sdkExamples + "everything", nil, []serverStep{
-		{tool: "greet", args: map[string]any{"name": "x"}},
-		{tool: "greet (structured)", args: map[string]any{"name": "ö"}},
-		{tool: "greet (with Icons)", args: map[string]any{"name": "<>"}},
-		{tool: "greet (content with ResourceLink)", args: map[string]any{"name": "x y"}},
-		{tool: "ping"}, {tool: "log"}, {tool: "elicit (form)"}, {tool: "roots"},
-		{prompt: "greet", args: map[string]any{"name": "x"}},
-		{prompt: "greet (with Icons)"},
-		{uri: "embedded:info"},
-		{uri: "http://example.com/~x/"}, // an error of the server
-		{complete: "greet", args: map[string]any{"name": "a"}},
+		{"tool", "greet", map[string]any{"name": "x"}},
+		{"tool", "greet (structured)", map[string]any{"name": "ö"}},
+		{"tool", "greet (with Icons)", map[string]any{"name": "<>"}},
+		{"tool", "greet (content with ResourceLink)", map[string]any{"name": "x y"}},
+		{"tool", "ping", nil}, {"tool", "log", nil}, {"tool", "elicit (form)", nil}, {"tool", "roots", nil},
+		{"prompt", "greet", map[string]any{"name": "x"}},
+		{"prompt", "greet (with Icons)", nil},
+		{"uri", "embedded:info", nil},
+		{"uri", "http://example.com/~x/", nil}, // an error of the server
+		{"complete", "greet", map[string]any{"name": "a"}},
 	}},
 	{sdkExamples + "memory", []string{"-memory", "FILE"}, []serverStep{
-		{tool: "create_entities", args: map[string]any{"entities": []any{entity("Ada", "person"), entity("London", "city")}}},
-		{tool: "create_relations", args: map[string]any{"relations": []any{map[string]any{"from": "Ada", "to": "London", "relationType": "lives in"}}}},
-		{tool: "add_observations", args: map[string]any{"observations": []any{map[string]any{"entityName": "Ada", "contents": []any{"größe"}, "observations": []any{}}}}},
-		{tool: "search_nodes", args: map[string]any{"query": "Ada"}},
-		{tool: "open_nodes", args: map[string]any{"names": []any{"London"}}},
-		{tool: "delete_entities", args: map[string]any{"entityNames": []any{"London"}}},
-		{tool: "read_graph"},
+		{"tool", "create_entities", map[string]any{"entities": []any{entity("Ada", "person"), entity("London", "city")}}},
+		{"tool", "create_relations", map[string]any{"relations": []any{map[string]any{"from": "Ada", "to": "London", "relationType": "lives in"}}}},
+		{"tool", "add_observations", map[string]any{"observations": []any{map[string]any{"entityName": "Ada", "contents": []any{"größe"}, "observations": []any{}}}}},
+		{"tool", "search_nodes", map[string]any{"query": "Ada"}},
+		{"tool", "open_nodes", map[string]any{"names": []any{"London"}}},
+		{"tool", "delete_entities", map[string]any{"entityNames": []any{"London"}}},
+		{"tool", "read_graph", nil},
 	}},
 	{sdkExamples + "sequentialthinking", nil, []serverStep{
-		{uri: "thinking://sessions"},
-		{tool: "start_thinking", args: map[string]any{"problem": "why", "sessionId": "one", "estimatedSteps": 2}},
-		{tool: "review_thinking", args: map[string]any{"sessionId": "none"}},
+		{"uri", "thinking://sessions", nil},
+		{"tool", "start_thinking", map[string]any{"problem": "why", "sessionId": "one", "estimatedSteps": 2}},
+		{"tool", "review_thinking", map[string]any{"sessionId": "none"}},
 	}},
 	{sdkExamples + "toolschemas", nil, []serverStep{
-		{tool: "simple greeting", args: map[string]any{"name": "x"}},
-		{tool: "manual greeting", args: map[string]any{"name": "x"}},
-		{tool: "unvalidated greeting", args: map[string]any{"user": "x"}},
-		{tool: "customized greeting 1", args: map[string]any{"name": "x"}},
-		{tool: "customized greeting 2", args: map[string]any{"name": "x"}},
+		{"tool", "simple greeting", map[string]any{"name": "x"}},
+		{"tool", "manual greeting", map[string]any{"name": "x"}},
+		{"tool", "unvalidated greeting", map[string]any{"user": "x"}},
+		{"tool", "customized greeting 1", map[string]any{"name": "x"}},
+		{"tool", "customized greeting 2", map[string]any{"name": "x"}},
 	}},
 	{sdkExamples + "custom-transport", nil, []serverStep{
-		{tool: "greet", args: map[string]any{"name": "x"}},
+		{"tool", "greet", map[string]any{"name": "x"}},
 	}},
 	{mcpgoExamples + "everything", nil, []serverStep{
-		{tool: "echo", args: map[string]any{"message": "größe"}},
-		{tool: "add", args: map[string]any{"a": 1, "b": 2.5}},
-		{tool: "longRunningOperation", args: map[string]any{"duration": 0.1, "steps": 3}},
-		{tool: "getTinyImage"},
-		{tool: "get_resource_link", args: map[string]any{"resource_type": "x"}},
-		{prompt: "simple_prompt"},
-		{prompt: "complex_prompt", args: map[string]any{"temperature": "1", "style": "formal"}},
-		{uri: "test://static/resource"}, {uri: "test://static/resource/7"}, {uri: "test://static/resource/8"}, {uri: "test://dynamic/resource/9"},
-		{complete: "complex_prompt", args: map[string]any{"style": "c"}},
+		{"tool", "echo", map[string]any{"message": "größe"}},
+		{"tool", "add", map[string]any{"a": 1, "b": 2.5}},
+		{"tool", "longRunningOperation", map[string]any{"duration": 0.1, "steps": 3}},
+		{"tool", "getTinyImage", nil},
+		{"tool", "get_resource_link", map[string]any{"resource_type": "x"}},
+		{"prompt", "simple_prompt", nil},
+		{"prompt", "complex_prompt", map[string]any{"temperature": "1", "style": "formal"}},
+		{"uri", "test://static/resource", nil}, {"uri", "test://static/resource/7", nil}, {"uri", "test://static/resource/8", nil}, {"uri", "test://dynamic/resource/9", nil},
+		{"complete", "complex_prompt", map[string]any{"style": "c"}},
 	}},
 	{mcpgoExamples + "sampling_server", nil, []serverStep{
-		{tool: "ask_llm", args: map[string]any{"question": "why?"}},
-		{tool: "greet", args: map[string]any{"name": "x"}},
+		{"tool", "ask_llm", map[string]any{"question": "why?"}},
+		{"tool", "greet", map[string]any{"name": "x"}},
 	}},
 }
 
 func entity(name, kind string) map[string]any {
 	return map[string]any{"name": name, "entityType": kind, "observations": []any{"known"}}
+}
+
+// clientOf starts a server with a client of one SDK, and returns a function that makes it send a request.
+type clientOf func(t *testing.T, version string, server *exec.Cmd, wire *transcript) (send func(serverStep) error)
+
+var serverClients = map[string]clientOf{
+	"go":         goClient,
+	"typescript": scriptClient("clients/node_modules/.bin/node", "servers.mjs"),
+	"python":     scriptClient("mcp/bin/python", "servers.py"),
 }
 
 // TestServers_equalTheirNativeSelves compares the messages that a client receives: natively in the era that the server
@@ -109,24 +123,53 @@ func TestServers_equalTheirNativeSelves(t *testing.T) {
 			home := t.TempDir()
 			line := server.line(home)
 			dir, native := server.build(t, line)
-			want := server.converse(t, "2025-11-25", exec.Command(native, line...), "")
-			if want[0] == "" {
-				t.Fatal("natively: got empty lists, want entries to compare")
-			}
 			config := fmt.Sprintf("plugins: {%s: {grants: [roots, elicitation, {sampling: {calls: 3, tokens: 10000}}, 'fs: write %s/**']}}", server.name(), home)
-			for _, version := range eras() {
-				if err := os.RemoveAll(filepath.Join(home, "file")); err != nil {
-					t.Fatal(err)
-				}
-				got := server.converse(t, version, program(t, config, "serve", dir), server.name()+"-")
-				for i := range want {
-					if got[i] != want[i] {
-						t.Errorf("%s %+v:\n     got %.1500s\nnatively %.1500s", version, append([]serverStep{{}}, server.steps...)[i], got[i], want[i])
+			for name, client := range serverClients {
+				want := server.converse(t, client, "2025-11-25", home, exec.Command(native, line...), "")
+				for _, version := range eras() {
+					got := server.converse(t, client, version, home, program(t, config, "serve", dir), server.name()+"-")
+					for i, step := range server.allSteps() {
+						if got[i] != want[i] || want[i] == "" {
+							t.Errorf("%s %s %+v:\n     got %.1500s\nnatively %.1500s", name, version, step, got[i], want[i])
+						}
 					}
 				}
 			}
 		})
 	}
+}
+
+// allSteps are the steps of the server, behind its lists.
+func (s wholeServer) allSteps() []serverStep {
+	return append([]serverStep{{Kind: "lists"}}, s.steps...)
+}
+
+// converse takes all steps with a server that has kept nothing yet, and returns the messages of each.
+func (s wholeServer) converse(t *testing.T, client clientOf, version, home string, server *exec.Cmd, prefix string) (all []string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(home, "file")); err != nil {
+		t.Fatal(err)
+	}
+	wire := &transcript{prefix: prefix}
+	send := client(t, version, server, wire)
+	wire.take()
+	for _, step := range s.allSteps() {
+		sent := step
+		if prefix != "" && step.Kind != "uri" {
+			sent.Name = prefix + publicName(step.Name)
+		}
+		err := send(sent)
+		lines := wire.take()
+		if step.Kind == "lists" { // in any order, and on any number of pages
+			lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "entry ") })
+			slices.Sort(lines)
+		}
+		all = append(all, strings.Join(lines, "\n"))
+		if err != nil && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "error ") }) {
+			t.Errorf("%s %+v: got %v of the client, want an answer", version, step, err)
+		}
+	}
+	return all
 }
 
 // name returns the name of the server as a plugin.
@@ -161,45 +204,18 @@ func (s wholeServer) build(t *testing.T, line []string) (dir, native string) {
 		raw, _ := json.Marshal(map[string]any{"server": map[string]any{"args": line}})
 		put(t, file+".tool.yaml", raw)
 	}
+	old := time.Now().Add(-time.Hour) // lists do not wait for files that may be being written
+	if err := os.Chtimes(file+".wasm", old, old); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := program(t, "", "compile", dir).CombinedOutput(); err != nil {
 		t.Fatalf("compile: got %v %s, want success", err, out)
 	}
 	return dir, native
 }
 
-// converse sends the lists' requests and the steps to a server, and returns what the client received in each.
-func (s wholeServer) converse(t *testing.T, version string, cmd *exec.Cmd, prefix string) (all []string) {
-	t.Helper()
-	wire := &transcript{Transport: commandTransport(cmd), prefix: prefix}
-	session := modelled(t, version, wire)
-	if version == "2025-11-25" && session.InitializeResult().Capabilities.Logging != nil {
-		if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var entries []string
-	for _, entry := range entriesOf(t, session) {
-		entries = append(entries, wire.own(entry))
-	}
-	slices.Sort(entries)
-	wire.take()
-	wire.lines = slices.DeleteFunc(entries, func(e string) bool { return e == "" })
-	for _, step := range append([]serverStep{{}}, s.steps...) {
-		if err := step.send(t.Context(), session, prefix); err != nil && !isServerError(err) {
-			t.Errorf("%s %+v: got %v, want an answer", version, step, err)
-		}
-		all = append(all, wire.take())
-	}
-	return all
-}
-
-func isServerError(err error) bool {
-	var refusal *jsonrpc.Error
-	return errors.As(err, &refusal)
-}
-
-// modelled returns a client session with a model, a user and roots.
-func modelled(t *testing.T, version string, transport mcp.Transport) *mcp.ClientSession {
+// goClient is the client of the official Go SDK, with a model, a user and roots.
+func goClient(t *testing.T, version string, server *exec.Cmd, wire *transcript) func(serverStep) error {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -210,90 +226,83 @@ func modelled(t *testing.T, version string, transport mcp.Transport) *mcp.Client
 		},
 	})
 	client.AddRoots(&mcp.Root{Name: "work", URI: "file:///work"})
-	s, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	s, err := client.Connect(t.Context(), recording{commandTransport(server), wire}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return func(step serverStep) error {
+		if step.Kind == "lists" {
+			return list(t.Context(), s, version)
+		}
+		return step.send(t.Context(), s)
+	}
 }
 
-// send sends the request of a step. The empty step sends none.
-func (step serverStep) send(ctx context.Context, s *mcp.ClientSession, prefix string) error {
-	meta := mcp.Meta{"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
+// list reads all lists, and asks a server of the older era for its log.
+func list(ctx context.Context, s *mcp.ClientSession, version string) (err error) {
+	has := s.InitializeResult().Capabilities
+	if has.Tools != nil {
+		for _, e := range s.Tools(ctx, nil) {
+			err = errors.Join(err, e)
+		}
+	}
+	if has.Prompts != nil {
+		for _, e := range s.Prompts(ctx, nil) {
+			err = errors.Join(err, e)
+		}
+	}
+	if has.Resources != nil {
+		for _, e := range s.Resources(ctx, nil) {
+			err = errors.Join(err, e)
+		}
+		for _, e := range s.ResourceTemplates(ctx, nil) {
+			err = errors.Join(err, e)
+		}
+	}
+	if has.Logging != nil && version == "2025-11-25" {
+		err = errors.Join(err, s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"}))
+	}
+	return err
+}
+
+// send sends the request of a step.
+func (step serverStep) send(ctx context.Context, s *mcp.ClientSession) (err error) {
 	text := map[string]string{}
-	for key, value := range step.args {
+	for key, value := range step.Args {
 		text[key], _ = value.(string)
 	}
-	var err error
-	switch {
-	case step.tool != "":
-		_, err = s.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: publicName(prefix, step.tool), Arguments: step.args})
-	case step.prompt != "":
-		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: publicName(prefix, step.prompt), Arguments: text})
-	case step.uri != "":
-		_, err = s.ReadResource(ctx, &mcp.ReadResourceParams{URI: step.uri})
-	case step.complete != "":
+	switch step.Kind {
+	case "tool":
+		_, err = s.CallTool(ctx, &mcp.CallToolParams{Name: step.Name, Arguments: step.Args, Meta: mcp.Meta{"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}})
+	case "prompt":
+		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: step.Name, Arguments: text})
+	case "uri":
+		_, err = s.ReadResource(ctx, &mcp.ReadResourceParams{URI: step.Name})
+	case "complete":
 		for key, value := range text {
-			_, err = s.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: publicName(prefix, step.complete)},
+			_, err = s.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: step.Name},
 				Argument: mcp.CompleteParamsArgument{Name: key, Value: value}})
 		}
 	}
 	return err
 }
 
-// publicName returns the name of a plugin's entry.
-func publicName(prefix, name string) string {
-	if prefix == "" {
-		return name
-	}
-	return prefix + regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(name, "_")
+// publicName returns the name of an entry as the host writes it behind the name of the plugin.
+func publicName(name string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(name, "_")
 }
 
-// entriesOf returns the entries of all lists.
-func entriesOf(t *testing.T, s *mcp.ClientSession) (all []any) {
-	t.Helper()
-	collect := func(entry any, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, entry)
-	}
-	capabilities := s.InitializeResult().Capabilities
-	if capabilities.Tools != nil {
-		for e, err := range s.Tools(t.Context(), nil) {
-			collect(e, err)
-		}
-	}
-	if capabilities.Prompts != nil {
-		for e, err := range s.Prompts(t.Context(), nil) {
-			collect(e, err)
-		}
-	}
-	if capabilities.Resources != nil {
-		for e, err := range s.Resources(t.Context(), nil) {
-			collect(e, err)
-		}
-		for e, err := range s.ResourceTemplates(t.Context(), nil) {
-			collect(e, err)
-		}
-	}
-	return all
-}
-
-// transcript records the messages that a client receives, in a form that is the same in both eras.
-type transcript struct {
+// recording is a transport whose received messages are recorded.
+type recording struct {
 	mcp.Transport
-	prefix string // of the names of a plugin's entries; "" natively
-
-	mu    sync.Mutex
-	lines []string
+	wire *transcript
 }
 
 // Connect implements mcp.Transport.
-func (w *transcript) Connect(ctx context.Context) (mcp.Connection, error) {
-	conn, err := w.Transport.Connect(ctx)
-	return &recordedConnection{conn, w}, err
+func (r recording) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := r.Transport.Connect(ctx)
+	return &recordedConnection{conn, r.wire}, err
 }
 
 type recordedConnection struct {
@@ -304,15 +313,106 @@ type recordedConnection struct {
 // Read implements mcp.Connection.
 func (c *recordedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	switch m := m.(type) {
-	case *jsonrpc.Request:
-		c.wire.request(m.Method, m.Params)
-	case *jsonrpc.Response:
-		c.wire.response(m)
+	if err == nil {
+		var raw []byte
+		raw, err = jsonrpc.EncodeMessage(m)
+		c.wire.receive(raw)
 	}
 	return m, err
+}
+
+// scriptClient is a client in testdata/clients, run by a program below build. The messages of the server are recorded
+// in a file before the client receives them; some clients start the server twice.
+func scriptClient(runner, script string) clientOf {
+	return func(t *testing.T, version string, server *exec.Cmd, wire *transcript) func(serverStep) error {
+		t.Helper()
+		build, err := filepath.Abs(filepath.Join("..", "..", "build"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := filepath.Join(t.TempDir(), "received")
+		env := map[string]string{"PATH": os.Getenv("PATH")}
+		for _, e := range server.Env {
+			key, value, _ := strings.Cut(e, "=")
+			env[key] = value
+		}
+		spec, err := json.Marshal(map[string]any{
+			"version": version, "packages": filepath.Join(build, "clients", "node_modules") + "/", "env": env, "command": "sh",
+			"args": append([]string{"-c", `file=$1; shift; "$@" | tee /dev/fd/4 4>&1 >>"$file" | cat`, "sh", record, server.Path}, server.Args[1:]...),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(filepath.Join(build, runner), filepath.Join("testdata", "clients", script))
+		cmd.Env = append(os.Environ(), "SALLYPORT_CLIENT="+string(spec))
+		cmd.Stderr = &lockedBuffer{}
+		stdin, err := cmd.StdinPipe()
+		stdout, other := cmd.StdoutPipe()
+		if err = errors.Join(err, other, cmd.Start()); err != nil {
+			t.Fatalf("got %v, want a client that make servers installs", err)
+		}
+		t.Cleanup(func() {
+			_ = stdin.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%s: got %v, want it ended: %s", script, err, cmd.Stderr)
+			}
+		})
+		answers, read := bufio.NewScanner(stdout), 0
+		answered := func() error {
+			text := ""
+			if !answers.Scan() || json.Unmarshal(answers.Bytes(), &text) != nil {
+				t.Fatalf("%s: got %q and %v, want its answer: %s", script, answers.Text(), answers.Err(), cmd.Stderr)
+			}
+			raw, err := os.ReadFile(record)
+			for line := range bytes.Lines(raw[read:]) {
+				wire.receive(line)
+			}
+			read = len(raw)
+			if text != "" {
+				err = errors.Join(err, errors.New(text))
+			}
+			return err
+		}
+		if err := answered(); err != nil {
+			t.Fatal(err)
+		}
+		return func(step serverStep) error {
+			if err := json.NewEncoder(stdin).Encode(step); err != nil {
+				return err
+			}
+			return answered()
+		}
+	}
+}
+
+// transcript records the messages that a client receives, in a form that is the same in both eras.
+type transcript struct {
+	prefix string // of the names of a plugin's entries; "" natively
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// receive records a message.
+func (w *transcript) receive(raw []byte) {
+	var m struct {
+		Method         string
+		Params, Result json.RawMessage
+		Error          *jsonrpc.Error
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case m.Method != "":
+		w.request(m.Method, m.Params)
+	case m.Error != nil:
+		w.lines = append(w.lines, "error "+m.Error.Error())
+	default:
+		w.result(m.Result)
+	}
 }
 
 // request records a request or notification of the server. The host answers pings itself, and names the plugin in
@@ -328,50 +428,47 @@ func (w *transcript) request(method string, params json.RawMessage) {
 	w.lines = append(w.lines, method+" "+text)
 }
 
-// response records a response. A result that asks for input stands for the requests in it.
-func (w *transcript) response(m *jsonrpc.Response) {
-	if m.Error != nil {
-		w.lines = append(w.lines, "error "+m.Error.Error())
-		return
-	}
-	var asks struct {
-		InputRequests map[string]struct {
+// result records a result, and the entries of a list each by itself. A result that asks for input stands for the
+// requests in it.
+func (w *transcript) result(raw json.RawMessage) {
+	var r struct {
+		Tools, Prompts, Resources, ResourceTemplates []map[string]any
+		InputRequests                                map[string]struct {
 			Method string
 			Params json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(m.Result, &asks)
-	for _, r := range asks.InputRequests {
-		w.request(r.Method, r.Params)
+	_ = json.Unmarshal(raw, &r)
+	for _, list := range [][]map[string]any{r.Tools, r.Prompts} {
+		for _, entry := range list {
+			name, _ := entry["name"].(string)
+			if own, ok := strings.CutPrefix(name, w.prefix); ok {
+				entry["name"] = publicName(own)
+				w.entry(entry)
+			}
+		}
 	}
-	if asks.InputRequests == nil {
-		w.lines = append(w.lines, "result "+plain(m.Result))
+	for _, entry := range slices.Concat(r.Resources, r.ResourceTemplates) {
+		if uri, _ := entry["uri"].(string); !strings.HasPrefix(uri, "sallyport:") {
+			w.entry(entry)
+		}
+	}
+	for _, asked := range r.InputRequests {
+		w.request(asked.Method, asked.Params)
+	}
+	if r.InputRequests == nil {
+		w.lines = append(w.lines, "result "+plain(raw))
 	}
 }
 
-func (w *transcript) take() string {
+func (w *transcript) entry(entry map[string]any) {
+	raw, _ := json.Marshal(entry)
+	w.lines = append(w.lines, "entry "+plain(raw))
+}
+
+func (w *transcript) take() (lines []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := strings.Join(w.lines, "\n")
-	w.lines = nil
-	return all
-}
-
-// own returns an entry of a list as the server has it, "" for one of the host.
-func (w *transcript) own(entry any) string {
-	raw, _ := json.Marshal(entry)
-	var members map[string]any
-	_ = json.Unmarshal(raw, &members)
-	name, _ := members["name"].(string)
-	uri, _ := members["uri"].(string)
-	_, listed := members["inputSchema"]
-	if strings.HasPrefix(uri, "sallyport:") || listed && !strings.HasPrefix(name, w.prefix) {
-		return ""
-	}
-	if w.prefix == "" && uri == "" && members["uriTemplate"] == nil {
-		name = publicName("-", name)[1:]
-	}
-	members["name"] = strings.TrimPrefix(name, w.prefix)
-	raw, _ = json.Marshal(members)
-	return plain(raw)
+	lines, w.lines = w.lines, nil
+	return lines
 }
