@@ -67,8 +67,8 @@ type PoolOptions struct {
 	// Rehearsal opens the gate for a rehearsal (see Rehearser), under the rules of Warm. It must also end a guest that
 	// reads a file or asks for anything, since the answer could stay with the guest. A nil Rehearsal means none.
 	Rehearsal func() (g Gate, close func())
-	// Cold is called with the reason when the guest's own warm-up failed, and the image was taken without it. It may be
-	// nil.
+	// Cold is called with the reason when the guest's own warm-up, or that of a Greeter, failed, and the image was taken
+	// without it. It may be nil.
 	Cold func(reason error)
 }
 

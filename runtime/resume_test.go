@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -176,5 +177,32 @@ func TestInstance_Discard_isToldToTheNextCall(t *testing.T) {
 		} else if want != "" {
 			wantEnd(t, err, runtime.KindUnavailable, want)
 		}
+	}
+}
+
+// greeting is a dialect whose handshake fails.
+type greeting struct{ run }
+
+func (greeting) WarmUp() runtime.Request { return runtime.Request{Method: "greet"} }
+func (greeting) GreetFuel() uint64       { return 1_000_000 }
+
+func (g greeting) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request) (json.RawMessage, error) {
+	if r.Method == "greet" {
+		return nil, runtime.AskErrorf(runtime.KindDenied, "not yet")
+	}
+	return g.run.Serve(ctx, in, r)
+}
+
+// Calls begin without a handshake that failed, once, and the reason is passed on.
+func TestPool_warmUp_failedHandshakeIsTold(t *testing.T) {
+	var reasons []string
+	pool := runtime.NewPool(compile(t, hostF(t, one), guest(w.I32Const(7))), greeting{}, &runtime.PoolOptions{Cold: func(err error) { reasons = append(reasons, err.Error()) }})
+	for range 2 {
+		if got := answerOf(t, pool, runtime.Request{}); got != "7" {
+			t.Errorf("got %s, want 7", got)
+		}
+	}
+	if len(reasons) != 1 || !strings.Contains(reasons[0], "not yet") {
+		t.Errorf("got reasons %q, want not yet, once", reasons)
 	}
 }

@@ -19,8 +19,6 @@ type Greeter interface {
 	Warmer
 	// GreetFuel bounds the warm-up in place of the usual bound, in units of fuel.
 	GreetFuel() uint64
-	// Ungreeted is called with the reason when the warm-up failed.
-	Ungreeted(reason error)
 }
 
 // SelfWarmer is implemented by a Dialect whose guests may have a warm-up of their own, which runs once before the image
@@ -120,7 +118,7 @@ func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
 	result, err := p.guarded(c, in, w.WarmUp())
 	if err != nil {
 		in.busy = true
-		g.Ungreeted(err)
+		p.warmth.cold(err)
 	}
 	return result
 }

@@ -29,8 +29,7 @@ const (
 // StateSession and StatePlugin a call ends when the server waits again, and the next one continues there.
 type resuming struct {
 	*dialect
-	ungreeted atomic.Pointer[string] // why the image has no handshake
-	varies    atomic.Bool            // the lists of a kept server have changed
+	varies atomic.Bool // the lists of a kept server have changed
 }
 
 // settled is the note of an instance whose server waits behind the handshake.
@@ -49,12 +48,6 @@ func (*resuming) WarmUp() runtime.Request { return runtime.Request{Method: greet
 
 // GreetFuel implements runtime.Greeter.
 func (*resuming) GreetFuel() uint64 { return greetFuel }
-
-// Ungreeted implements runtime.Greeter: calls include the handshake then.
-func (r *resuming) Ungreeted(reason error) {
-	text := reason.Error()
-	r.ungreeted.Store(&text)
-}
 
 // Serve resumes the server for one request, or starts it.
 func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
