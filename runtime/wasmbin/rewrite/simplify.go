@@ -68,7 +68,7 @@ var purity = func() (t [256]byte) {
 // add takes the instruction into the stretch. It returns false for one that cannot be part of it.
 func (s *stretch) add(in *wasmbin.Instruction) bool {
 	kind := purity[in.Op]
-	if kind == pureNone || len(s.nodes)+4 > maxNodes { // a rule adds up to two nodes, and a hole is another
+	if kind == pureNone || len(s.nodes)+4 > maxNodes { // a rule adds up to two nodes, and a hole adds one
 		return false
 	}
 	n := node{op: in.Op, left: -1, right: -1, x: in.X, y: in.Y, n: in.N}

@@ -223,7 +223,7 @@ func (x expressions) i64(depth int) []byte {
 	case 5, 6:
 		return w.Code(x.i32(d), extendU)
 	case 7:
-		return w.Code(x.address(d), load(byte(0x29+x.IntN(1)*7), 0, uint32(x.IntN(9))))
+		return w.Code(x.address(d), load(0x29, 0, uint32(x.IntN(9))))
 	case 8:
 		return w.Code(x.address(d), load(byte(0x30+x.IntN(6)), 0, uint32(x.IntN(9))))
 	}
