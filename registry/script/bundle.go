@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxFile bounds one source file, in bytes: the parser needs stack for nested code.
-	maxFile = 1 << 20
+	maxFile = 512 << 10
 	// maxSources bounds the sources of a script together, in bytes.
 	maxSources = 16 << 20
 	// maxFiles bounds their number; a large library has two thousand.
@@ -179,7 +179,7 @@ func (c *collector) add(name string, text []byte) error {
 	c.size += len(text)
 	switch {
 	case len(text) > maxFile:
-		return fmt.Errorf("%w: a source file has at most %d MiB", errTooLarge, maxFile>>20)
+		return fmt.Errorf("%w: a source file has at most %d KiB", errTooLarge, maxFile>>10)
 	case c.size > maxSources:
 		return fmt.Errorf("%w: a script and its imports have at most %d MiB together", errTooLarge, maxSources>>20)
 	case len(c.files) >= maxFiles:

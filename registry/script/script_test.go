@@ -134,7 +134,9 @@ func TestRead_errorsHaveAPlace(t *testing.T) {
 		"in an import":  {[]string{"a.ts", "import './b'", "b.ts", "let x ="}, `b.ts:1:8: Unexpected end of file`},
 		"unknown type":  {[]string{"a.ts", "import './b.css'", "b.css", "a {}"}, "b.css:1:"},
 		"brackets":      {[]string{"a.js", "\n" + strings.Repeat("(", 5000)}, "a.js: 2:2001: more than 2000 brackets are open here"},
-		"large":         {[]string{"a.js", strings.Repeat("/", 20<<20)}, "too large: a source file has at most 1 MiB"},
+		"operators":     {[]string{"a.js", strings.Repeat("!", maxFile-1) + "1"}, "a.js: 1:65537: more than 64 KiB without a semicolon"},
+		"arrows":        {[]string{"a.js", strings.Repeat("()=>", maxFile/4-1) + "1"}, "more than 64 KiB without a semicolon"},
+		"large":         {[]string{"a.js", strings.Repeat("/", 20<<20)}, "too large: a source file has at most 512 KiB"},
 		"large imports": {largeImports(), "too large: a script and its imports have at most 16 MiB together"},
 	} {
 		_, _, err := Read(write(t, c.files...))
@@ -147,9 +149,9 @@ func TestRead_errorsHaveAPlace(t *testing.T) {
 // largeImports returns a script whose imports are over the limit together.
 func largeImports() []string {
 	files := []string{"a.js", ""}
-	for i := range 20 {
+	for i := range 40 {
 		files[1] += fmt.Sprintf("import './b%d';\n", i)
-		files = append(files, fmt.Sprintf("b%d.js", i), strings.Repeat(" ", 1<<20))
+		files = append(files, fmt.Sprintf("b%d.js", i), strings.Repeat(";", maxFile))
 	}
 	return files
 }
