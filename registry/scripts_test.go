@@ -201,6 +201,9 @@ func TestScripts_areReplacedOnSave(t *testing.T) {
 	writeSource(t, dir, "p.ts", `import { text } from "./lib/text";`+"\n"+runs(`return "one " + text;`))
 	writeSource(t, dir, "lib/text.ts", `export const text: string = "a";`)
 	r := open(t, options(t, dir))
+	if err := r.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	says := func(want string) {
 		t.Helper()
 		eventually(t, "says "+want, func() bool { return runScript(t, r, "p", "{}") == want })
