@@ -42,6 +42,23 @@ func newCompileModule(std stdio) *cobra.Command {
 	}
 }
 
+// newBundleScript is the hidden command that reads and expands scripts as a child process.
+func newBundleScript(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:    host.BundleCommand + " STEP [FILE]",
+		Short:  "run one step of reading the script on standard input",
+		Hidden: true,
+		Args:   words(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			fine, err := host.Bundle(args, std.in, std.out)
+			if !fine && err == nil {
+				return exitCode(host.CompileRefused)
+			}
+			return err
+		},
+	}
+}
+
 func newCompile(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compile [DIR]",

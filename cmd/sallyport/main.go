@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 )
 
 func main() { os.Exit(main1()) }
@@ -15,6 +18,7 @@ func main() { os.Exit(main1()) }
 func main1() int {
 	ctx, stop := untilSignal()
 	defer stop()
+	script.Isolate(host.BundleInChild)
 	return run(ctx, os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 }
 

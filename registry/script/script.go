@@ -15,7 +15,6 @@ package script
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -62,14 +61,10 @@ func Read(path string) ([]byte, fileid.Stamp, error) {
 	if err != nil {
 		return nil, st, err
 	}
-	s, err := collect(path, text)
+	container, err := isolated(text, stepRead, path)
 	if after, failed := Stamp(path); failed != nil || after != st {
 		return nil, st, fileid.ErrUnsettled
 	}
-	if err != nil {
-		return nil, st, err
-	}
-	container, err := s.container()
 	return container, st, err
 }
 
@@ -100,19 +95,10 @@ func Expand(wasm []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, ok := b.CustomSection(Section)
-	if !ok {
+	if _, ok := b.CustomSection(Section); !ok {
 		return wasm, nil
 	}
-	var s Source
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("the section %s is damaged: %w", Section, err)
-	}
-	bundle, err := s.bundle()
-	if err != nil {
-		return nil, err
-	}
-	return bundle.module()
+	return isolated(wasm, stepExpand)
 }
 
 // errTooLarge is wrapped by errors about sizes.

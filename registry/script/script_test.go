@@ -151,7 +151,7 @@ func largeImports() []string {
 	files := []string{"a.js", ""}
 	for i := range 40 {
 		files[1] += fmt.Sprintf("import './b%d';\n", i)
-		files = append(files, fmt.Sprintf("b%d.js", i), strings.Repeat(";", maxFile))
+		files = append(files, fmt.Sprintf("b%d.js", i), strings.Repeat("//"+strings.Repeat("x", 1021)+";\n", maxFile>>10)[:maxFile])
 	}
 	return files
 }
