@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -94,7 +95,8 @@ func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.
 // resume continues the conversation of an instance, with a request.
 func (behind *settled) resume(c *conversation, client client) {
 	c.client, c.greeting = client, behind.greeting
-	c.id, c.line, c.stale = behind.id, behind.line, behind.stale
+	// The copies of an image share the note: a call that appends must not write into the room behind the line.
+	c.id, c.line, c.stale = behind.id, slices.Clip(behind.line), behind.stale
 	c.input.Send(behind.unread)
 	if behind.waits != 0 {
 		c.send(jsonrpc.AppendNotification(nil, "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d}`, behind.waits)))
