@@ -60,10 +60,41 @@ type Rule struct {
 	Policy
 }
 
-// Covers reports whether a rule holds for a source.
+// Covers reports whether a rule holds for a source, in any spelling of its host.
 func (r Rule) Covers(from string) bool {
+	from = plainHost(from)
 	beginning, open := strings.CutSuffix(r.Pattern, "**")
-	return open && strings.HasPrefix(from, beginning) || from == r.Pattern
+	beginning = plainHost(beginning)
+	return open && strings.HasPrefix(from, beginning) || from == beginning
+}
+
+// plainHost returns a source or a pattern with its host in one spelling: in lower case, without the default port and the
+// dot of a full name, and Docker's registry by its short name.
+func plainHost(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return text
+	}
+	host, below, slash := strings.Cut(rest, "/")
+	host = strings.ToLower(host)
+	switch scheme = strings.ToLower(scheme); scheme {
+	case schemeHTTPS, schemeOCI:
+		host = strings.TrimSuffix(host, ":443")
+	case schemeHTTP:
+		host = strings.TrimSuffix(host, ":80")
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	host = strings.TrimSuffix(name, ".")
+	if hasPort {
+		host += ":" + port
+	}
+	if host == "registry-1.docker.io" || host == "index.docker.io" {
+		host = "docker.io"
+	}
+	if slash {
+		below = "/" + below
+	}
+	return scheme + "://" + host + below
 }
 
 // PolicyFor returns the policy of a source: that of the longest pattern that covers it.

@@ -136,3 +136,29 @@ func TestPolicy_coversToolFilesInArchivesOnly(t *testing.T) {
 		}
 	}
 }
+
+// A rule holds for each spelling of a source that leads to the same server and path: none of them gets around it.
+func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
+	rules := []Rule{
+		{Pattern: "https://acme.example/**", Policy: Policy{Refuse: true}}, {Pattern: "oci://GHCR.io/acme/**", Policy: Policy{Refuse: true}},
+		{Pattern: "oci://docker.io/acme/**", Policy: Policy{Refuse: true}}, {Pattern: "https://acme.example/free/**"},
+		{Pattern: "https://acme.example:8443/x.wasm", Policy: Policy{Refuse: true}},
+	}
+	for _, from := range []string{
+		"https://acme.example/x.wasm", "HTTPS://ACME.example/x.wasm", "https://acme.example:443/x.wasm", "https://acme.example./x.wasm",
+		"https://acme.example.:443/x.wasm", "https://acme.example/free/../x.wasm", "https://acme.example/free/%2e%2e/x.wasm",
+		"https://acme.example/free%2f..%2fx.wasm", `https://acme.example/free/..\x.wasm`, "https://ACME.example:8443/x.wasm",
+		"oci://ghcr.io/acme/x", "oci://GHCR.io/acme/x:1", "oci://ghcr.io:443/acme/x",
+		"oci://docker.io/acme/x", "oci://registry-1.docker.io/acme/x", "oci://index.docker.io/acme/x",
+	} {
+		r, err := Parse(from)
+		if err == nil && !PolicyFor(rules, r.Moving()).Refuse {
+			t.Errorf("%s: got a source that no rule refuses, want one that is refused", from)
+		}
+	}
+	for _, from := range []string{"https://acme.example/free/x.wasm", "https://acme.example.org/x.wasm", "oci://ghcr.io/acme-evil/x"} {
+		if r, err := Parse(from); err != nil || PolicyFor(rules, r.Moving()).Refuse {
+			t.Errorf("%s: got %v, or a refusal; want neither", from, err)
+		}
+	}
+}

@@ -84,6 +84,11 @@ func web(text string) (Ref, error) {
 	if u.Scheme = strings.ToLower(u.Scheme); u.Scheme == schemeHTTP && !isLoopback(u.Hostname()) {
 		return Ref{}, fmt.Errorf("%s is not encrypted: use https://", u.Redacted())
 	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if part == ".." || part == "." || strings.Contains(part, `\`) {
+			return Ref{}, fmt.Errorf("%.200q has a step up or a backslash in its path: write the address that it leads to", text)
+		}
+	}
 	u.Fragment = ""
 	return Ref{scheme: u.Scheme, url: u}, nil
 }
