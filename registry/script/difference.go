@@ -1,7 +1,9 @@
 package script
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -26,15 +28,19 @@ const context = 2
 // Difference compares two versions of a script line by line; nil before is an empty one. Packages are counted.
 func Difference(before, after *Source) []FileChange {
 	old, now := before.texts(), after.texts()
+	if before != nil && before.Entry != after.Entry {
+		old[after.Entry] = fmt.Sprintf("(the script is %q)\n", before.Entry) + old[after.Entry]
+		now[after.Entry] = fmt.Sprintf("(the script is %q)\n", after.Entry) + now[after.Entry]
+	}
 	all := maps.Clone(old)
 	maps.Copy(all, now)
 	changes := map[string]*FileChange{}
-	for path := range all {
-		if old[path] == now[path] {
+	for file := range all {
+		if old[file] == now[file] {
 			continue
 		}
-		lines := compare(linesOf(old[path]), linesOf(now[path]))
-		name := packageOf(path)
+		lines := compare(linesOf(old[file]), linesOf(now[file]))
+		name := packageOf(file)
 		c := changes[name]
 		if c == nil {
 			c = &FileChange{Path: name}
@@ -44,7 +50,7 @@ func Difference(before, after *Source) []FileChange {
 			c.Added += count(l.Sign == '+')
 			c.Gone += count(l.Sign == '-')
 		}
-		if name == path {
+		if name == file {
 			c.Lines = around(lines)
 		}
 	}
@@ -62,29 +68,58 @@ func count(is bool) int {
 	return 0
 }
 
-// texts returns the files by path.
+// texts returns the files by path. Behind a file are the imports that lead to other files than their words: a container
+// has the words and the files apart, and its author can have made it by hand.
 func (s *Source) texts() map[string]string {
 	texts := map[string]string{}
-	if s != nil {
-		for _, f := range s.Files {
-			texts[f.Path] = f.Text
+	if s == nil {
+		return texts
+	}
+	for _, f := range s.Files {
+		texts[f.Path] = f.Text
+		for _, words := range slices.Sorted(maps.Keys(f.Imports)) {
+			if to := f.Imports[words]; !leads(path.Dir(f.Path), words, to) {
+				texts[f.Path] = fmt.Sprintf("%s\n(import %q is %q)\n", strings.TrimSuffix(texts[f.Path], "\n"), words, to)
+			}
 		}
 	}
 	return texts
 }
 
+// leads reports whether an import in a folder leads to the file that its words name, as usual resolution does.
+func leads(dir, words, to string) bool {
+	if !strings.HasPrefix(words, "./") && !strings.HasPrefix(words, "../") && words != "." && words != ".." {
+		return strings.Contains("/"+to, "/node_modules/"+packageName(words)+"/")
+	}
+	stem := path.Join(dir, words)
+	if stem == "." {
+		return strings.HasPrefix(to, "index.")
+	}
+	for _, extension := range []string{".js", ".mjs", ".cjs"} { // "./x.js" may be x.ts
+		if name, ok := strings.CutSuffix(stem, extension); ok && path.Ext(to) != "" && strings.TrimSuffix(to, path.Ext(to)) == name {
+			return true
+		}
+	}
+	return to == stem || strings.HasPrefix(to, stem+"/") || strings.TrimSuffix(to, path.Ext(to)) == stem
+}
+
+// packageName returns the package of an import: the first part of its words, or two with a scope.
+func packageName(words string) string {
+	parts := strings.SplitN(words, "/", 3)
+	if strings.HasPrefix(words, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
 // packageOf returns the folder of the package that a file belongs to; the path itself for the author's own files.
-func packageOf(path string) string {
+func packageOf(file string) string {
 	const modules = "node_modules/"
-	i := strings.LastIndex(path, modules)
+	i := strings.LastIndex(file, modules)
 	if i < 0 {
-		return path
+		return file
 	}
-	rest := strings.SplitN(path[i+len(modules):], "/", 3)
-	if strings.HasPrefix(rest[0], "@") && len(rest) > 1 {
-		return path[:i+len(modules)] + rest[0] + "/" + rest[1]
-	}
-	return path[:i+len(modules)] + rest[0]
+	return file[:i+len(modules)] + packageName(file[i+len(modules):])
 }
 
 func linesOf(text string) []string {
