@@ -171,13 +171,22 @@ func Leftovers(s *settings.Settings, now time.Time) (found []string) {
 		}
 		for _, e := range entries {
 			info, err := e.Info()
-			if err == nil && strings.HasPrefix(e.Name(), prefix) && now.Sub(info.ModTime()) > time.Hour {
+			if err == nil && strings.HasPrefix(e.Name(), prefix) && now.Sub(info.ModTime()) > time.Hour && leftBehind(info, prefix) {
 				found = append(found, filepath.Join(dir, e.Name()))
 			}
 		}
 	}
 	slices.Sort(found)
 	return found
+}
+
+// leftBehind reports whether an object has the type that an installation makes: a folder in the state folder, a file in
+// the plugin folder, where a folder of such a name is the operator's own.
+func leftBehind(info os.FileInfo, prefix string) bool {
+	if prefix == stagePrefix {
+		return info.IsDir()
+	}
+	return info.Mode().IsRegular()
 }
 
 // examine loads the staged file alone, without grants, and reviews it.
