@@ -122,6 +122,7 @@ func collect(file string, text []byte) (*Source, error) {
 		return nil, fmt.Errorf("%s: %w", entry, err)
 	}
 	o := options(dir, api.Plugin{Name: "files", Setup: c.setup})
+	o.Sourcemap = api.SourceMapNone // the bundler would read the map that a comment names
 	o.Stdin = &api.StdinOptions{Contents: string(text), ResolveDir: dir, Sourcefile: entry, Loader: loaderOf(entry)}
 	r, err := run(o)
 	if err != nil {
@@ -291,6 +292,10 @@ func (s *Source) bundle() (*bundle, error) {
 	return made, nil
 }
 
+// mapComment makes the comments meaningless that name a source map, which the bundler would read wherever it is. Columns
+// stay.
+var mapComment = strings.NewReplacer("# sourceMappingURL=", "# sourceMappingURL:", "@ sourceMappingURL=", "@ sourceMappingURL:")
+
 // resolveIn makes the bundler find files in a container only.
 func resolveIn(b api.PluginBuild, files map[string]*File) {
 	b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -313,8 +318,8 @@ func resolveIn(b api.PluginBuild, files map[string]*File) {
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: libraryModule}, loadLibrary)
 	b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: sourceNamespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
-		f := files[a.Path]
-		return api.OnLoadResult{Contents: &f.Text, Loader: loaderOf(a.Path)}, nil
+		text := mapComment.Replace(files[a.Path].Text)
+		return api.OnLoadResult{Contents: &text, Loader: loaderOf(a.Path)}, nil
 	})
 }
 

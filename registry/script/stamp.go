@@ -1,6 +1,7 @@
 package script
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,38 +33,50 @@ func Stamp(path string) (fileid.Stamp, error) {
 	return st, nil
 }
 
-// Inputs returns the author's own files that a script imports, directly or through each other, sorted.
+// Inputs returns the author's own files that a script imports, directly or through each other, sorted. Like the bundle,
+// they are below the folder of the script, and no link leads out of it.
 func Inputs(path string) []string {
-	found := map[string]bool{path: true}
-	for work := []string{path}; len(work) > 0; work = work[1:] {
-		for _, input := range importsOf(work[0]) {
+	dir := filepath.Dir(path)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	entry := filepath.Base(path)
+	found := map[string]bool{entry: true}
+	for work := []string{entry}; len(work) > 0; work = work[1:] {
+		for _, input := range importsOf(root, work[0]) {
 			if !found[input] && len(found) <= maxInputs {
 				found[input] = true
 				work = append(work, input)
 			}
 		}
 	}
-	delete(found, path)
+	delete(found, entry)
 	inputs := make([]string, 0, len(found))
 	for input := range found {
-		inputs = append(inputs, input)
+		inputs = append(inputs, filepath.Join(dir, input))
 	}
 	slices.Sort(inputs)
 	return inputs
 }
 
 // importsOf returns the files that a file imports by a relative path.
-func importsOf(path string) (files []string) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+func importsOf(root *os.Root, name string) (files []string) {
+	if !isSource(root, name) {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	f, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil
 	}
 	for _, m := range relativeImport.FindAllSubmatch(text, -1) {
-		if file := resolved(filepath.Join(filepath.Dir(path), filepath.FromSlash(string(m[1])))); file != "" {
+		if file := resolved(root, filepath.Join(filepath.Dir(name), filepath.FromSlash(string(m[1])))); file != "" {
 			files = append(files, file)
 		}
 	}
@@ -71,12 +84,18 @@ func importsOf(path string) (files []string) {
 }
 
 // resolved returns the file of an import without its extension; "" if there is none.
-func resolved(path string) string {
-	stem := strings.TrimSuffix(path, ".js") // "./x.js" may be x.ts
-	for _, candidate := range []string{path, path + ".ts", path + ".js", path + ".json", stem + ".ts", filepath.Join(path, "index.ts"), filepath.Join(path, "index.js")} {
-		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() {
+func resolved(root *os.Root, name string) string {
+	stem := strings.TrimSuffix(name, ".js") // "./x.js" may be x.ts
+	for _, candidate := range []string{name, name + ".ts", name + ".js", name + ".json", stem + ".ts", filepath.Join(name, "index.ts"), filepath.Join(name, "index.js")} {
+		if isSource(root, candidate) {
 			return candidate
 		}
 	}
 	return ""
+}
+
+// isSource reports whether a name is that of a regular file that may be a source.
+func isSource(root *os.Root, name string) bool {
+	info, err := root.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() <= maxFile
 }
