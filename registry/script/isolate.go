@@ -2,7 +2,6 @@ package script
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -15,11 +14,8 @@ const (
 	stepExpand = "expand" // the container is the input
 )
 
-// Runner runs Step in a process of its own and returns its output. ErrNoProcess means that there can be none.
+// Runner runs Step in a process of its own and returns its output.
 type Runner func(args []string, input []byte) ([]byte, error)
-
-// ErrNoProcess is returned by a Runner that cannot start a process.
-var ErrNoProcess = errors.New("no process can be started")
 
 // runner is set once, before the first script is read.
 var runner Runner
@@ -51,9 +47,7 @@ func step(args []string, input []byte) ([]byte, error) {
 // isolated runs a step in a process of its own if the program has asked for it, else here.
 func isolated(input []byte, args ...string) ([]byte, error) {
 	if runner != nil {
-		if out, err := runner(args, input); !errors.Is(err, ErrNoProcess) {
-			return out, err
-		}
+		return runner(args, input)
 	}
 	return step(args, input)
 }

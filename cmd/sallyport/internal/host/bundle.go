@@ -30,7 +30,7 @@ const (
 func BundleInChild(args []string, input []byte) ([]byte, error) {
 	self, same := program()
 	if !same {
-		return nil, script.ErrNoProcess
+		return nil, errors.New("the file of this program was replaced: a script is read again after a restart")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), bundleTime)
 	defer cancel()
@@ -46,7 +46,7 @@ func BundleInChild(args []string, input []byte) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, errors.New("the bundler took too long")
 	case !errors.As(err, &exit):
-		return nil, script.ErrNoProcess
+		return nil, fmt.Errorf("scripts are read in a process of their own, which cannot be started: %w", err)
 	case exit.ExitCode() == CompileRefused:
 		return nil, errors.New(out.String())
 	}
