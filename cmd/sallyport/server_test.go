@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -131,19 +130,35 @@ func TestServer_readsBlockingInput(t *testing.T) {
 	}
 }
 
-func TestServer_isCancelledWhileItWaits(t *testing.T) {
-	s := connect(t, "", badServer(t, ""))
-	call(t, s, "server-count", nil) // compiled
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "server-hang"})
-		ended <- err
-	}()
-	time.AfterFunc(300*time.Millisecond, cancel)
-	if err := <-ended; err == nil {
-		t.Error("a cancelled call succeeded")
+// waitingServer returns a session with the server that misbehaves, and a function that cancels a call which waits for
+// input in it: the server reports progress before it waits.
+func waitingServer(t *testing.T, config string) (s *mcp.ClientSession, cancelWaiting func()) {
+	t.Helper()
+	waits := make(chan struct{}, 1)
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { waits <- struct{}{} }}
+	s = session(t, commandTransport(program(t, config, "serve", badServer(t, ""))), o)
+	return s, func() {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			params := &mcp.CallToolParams{Name: "server-hang"}
+			params.SetProgressToken("waits")
+			_, err := s.CallTool(ctx, params)
+			ended <- err
+		}()
+		<-waits
+		cancel()
+		if err := <-ended; err == nil {
+			t.Error("got a result of a cancelled call, want an error")
+		}
 	}
+}
+
+func TestServer_isCancelledWhileItWaits(t *testing.T) {
+	s, cancelWaiting := waitingServer(t, "")
+	call(t, s, "server-count", nil) // compiled
+	cancelWaiting()
 	if got := text(call(t, s, "server-count", nil)); got != "1" {
 		t.Errorf("after a cancelled call: got %q, want 1", got)
 	}

@@ -201,6 +201,7 @@ func call(name string, id json.RawMessage) {
 				time.Sleep(time.Minute)
 			}
 		}()
+		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":1,"message":"waits"}}`)
 		read()
 		answer(id, textResult("too late"))
 	case "leave":
