@@ -54,7 +54,8 @@ func (s *seedOnly) Read(b []byte) (int, error) {
 	return s.Reader.Read(b)
 }
 
-// unread is a tree in which a program may look in vain, and not even that if its calls can find something.
+// unread is a tree whose files a starting program must not find: a lookup that succeeds ends the start. If calls can
+// find a file, each lookup ends it.
 type unread struct {
 	wasi.Tree
 	any bool // calls may find something

@@ -183,7 +183,7 @@ func TestTree_isBounded(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, wasi.ENOSPC)
 		}
 	}
-	for range 3 { // what is removed is free again
+	for range 3 { // removed bytes are free again
 		if e := f.Truncate(limit - 1<<20); e != 0 {
 			t.Fatalf("below the limit: got %v, want success", e)
 		}
