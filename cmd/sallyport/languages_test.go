@@ -9,19 +9,41 @@ import (
 	"testing"
 )
 
-// TestLanguages_everyBlockRuns runs docs/languages.md: a block whose first line names a file is written, and each command of a
-// console block must print the lines below it, in order.
 func TestLanguages_everyBlockRuns(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "languages.md"))
+	runBlocks(t, pageOf(t, "docs/languages.md"))
+}
+
+// The plugins of README are written, built and called as it says.
+func TestREADME_pluginsRun(t *testing.T) {
+	_, section, _ := strings.Cut(pageOf(t, "README.md"), "\n## Write a plugin\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	clone, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
+	runBlocks(t, strings.ReplaceAll(section, "/path/to/sallyport", clone))
+}
+
+// pageOf returns the text of a file of the repository.
+func pageOf(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// runBlocks runs a page: a block whose first line names a file is written, and each command of a console block must
+// print the lines below it, in order.
+func runBlocks(t *testing.T, page string) {
+	t.Helper()
 	dir := t.TempDir()
 	shell := shellIn(t, dir)
 	commands := 0
-	for _, b := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+	for _, b := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		switch language, text := b[1], b[2]; language {
-		case "ts", "js":
+		case "ts", "js", "go":
 			first, _, _ := strings.Cut(text, "\n")
 			name, named := strings.CutPrefix(first, "// ")
 			if !named || filepath.Ext(name) != "."+language {
