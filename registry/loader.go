@@ -77,6 +77,7 @@ func (l *loader) load(ctx context.Context, path string, before *plugin.Module) l
 	result := loaded{path: path, stamp: st, module: m, err: err, fresh: m != nil && m != before}
 	if result.fresh {
 		m.CompileBy(func(ctx context.Context) (*runtime.Module, error) { return l.compile(ctx, m, st) }, l.life.work.Go)
+		m.ReadBy(func(context.Context) ([]byte, error) { return l.approvals.bytesOf(m) })
 	}
 	if result.fresh && before != nil {
 		if _, err := m.Get(ctx); err != nil {

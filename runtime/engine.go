@@ -34,6 +34,10 @@ type EngineOptions struct {
 	Restore Restore
 	// Kept bounds the memory of all kept instances together, in bytes; 0 means DefaultKept.
 	Kept uint64
+	// Loaded bounds the memory of the machine code and the images of all modules together, in bytes; 0 means an eighth of
+	// the machine's memory, 512 MiB at most. Over it, the longest unused module is unloaded until its next call. Without
+	// CacheDir nothing is unloaded.
+	Loaded uint64
 }
 
 // Restore is a way to reset a memory to its image. The ways differ only in speed; see package image.
@@ -74,6 +78,7 @@ type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	folder   codecache.Folder // of the cache; "" for a cache in memory
+	entries  entries          // what the runtime reads of it
 	version  string           // of this program, for the modules that it prepares
 	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
@@ -83,6 +88,9 @@ type Engine struct {
 	compiles chan struct{} // one token for each running compilation
 	users    gauge         // compilations and calls in progress
 	kept     kept
+	loaded   budget
+	stop     context.Context // done when the engine closes: ends loads
+	halt     context.CancelFunc
 }
 
 // NewEngine returns a new engine. Its host functions are fixed for its lifetime.
@@ -94,54 +102,70 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	folder, cache, err := openCache(opts.CacheDir)
+	folder, read, cache, err := openCache(opts.CacheDir)
 	if err != nil {
 		return nil, err
 	}
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
-		WithCoreFeatures(api.CoreFeaturesV2).
-		WithCompilationCache(cache).
-		WithMemoryLimitPages(maxMemory>>16).
-		// Debug information is guest-controlled: it would be parsed in the host, and doubles the cost of loading.
-		WithDebugInfoEnabled(false))
+	r := newRuntime(ctx, cache)
 	host, err := register(ctx, r, opts.Host)
 	if err == nil {
 		err = registerRefill(ctx, r)
 	}
 	if err != nil {
-		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx))
+		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx), read.remove())
 	}
 	way := opts.Restore.best()
-	return &Engine{
+	e := &Engine{
 		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
-	}, nil
+	}
+	e.entries.dir = read.dir
+	e.loaded.engine, e.loaded.max, e.loaded.all = e, cmp.Or(opts.Loaded, defaultLoaded()), map[string]*code{}
+	e.stop, e.halt = context.WithCancel(context.WithoutCancel(ctx))
+	return e, nil
 }
 
-// openCache opens the folder of compiled machine code, or a cache in memory if dir is empty.
-func openCache(dir string) (codecache.Folder, wazero.CompilationCache, error) {
+// newRuntime returns a runtime with the settings of all engines.
+func newRuntime(ctx context.Context, cache wazero.CompilationCache) wazero.Runtime {
+	return wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCompilationCache(cache).
+		WithMemoryLimitPages(maxMemory>>16).
+		// Debug information is guest-controlled: it would be parsed in the host, and doubles the cost of loading.
+		WithDebugInfoEnabled(false))
+}
+
+// openCache opens the folder of compiled machine code, and a folder of entries for the engine, or a cache in memory if dir
+// is empty.
+func openCache(dir string) (codecache.Folder, *entries, wazero.CompilationCache, error) {
 	if dir == "" {
-		return "", wazero.NewCompilationCache(), nil
+		return "", &entries{}, wazero.NewCompilationCache(), nil
 	}
 	folder, err := codecache.Open(dir)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	c, err := wazero.NewCompilationCacheWithDir(dir)
+	read, err := newEntries(folder)
 	if err != nil {
-		return "", nil, fmt.Errorf("cache folder: %w", err)
+		return "", nil, nil, err
 	}
-	return folder, c, nil
+	c, err := wazero.NewCompilationCacheWithDir(read.dir)
+	if err != nil {
+		return "", nil, nil, errors.Join(fmt.Errorf("cache folder: %w", err), read.remove())
+	}
+	return folder, read, c, nil
 }
 
 // Close waits until no call and no compilation is in progress, then releases all resources. Compile and Pool.Call fail
 // from then on. If ctx is done first, Close releases nothing and returns an error; it may be called again.
 func (e *Engine) Close(ctx context.Context) error {
+	e.halt()
+	e.loaded.stop()
 	select {
 	case <-e.users.close():
 	case <-ctx.Done():
 		return fmt.Errorf("engine is still in use: %w", context.Cause(ctx))
 	}
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(e.runtime.Close(ctx), e.cache.Close(ctx))
+	return errors.Join(e.runtime.Close(ctx), e.cache.Close(ctx), e.entries.remove())
 }

@@ -145,7 +145,7 @@ func TestEngine_reusesCompiledModules(t *testing.T) {
 		}
 	}
 	use()
-	entries, _ := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	entries, _ := filepath.Glob(filepath.Join(dir, "code", "*"))
 	if len(entries) != 1 {
 		t.Fatalf("entries: %v", entries)
 	}

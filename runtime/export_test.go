@@ -39,3 +39,11 @@ func (p *Pool) DropImage() { p.shelf.close() }
 
 // SetVersion makes the engine that of another version of the program.
 func (e *Engine) SetVersion(version string) { e.version = version }
+
+// IsLoaded reports whether the code of the pool's module is loaded.
+func (p *Pool) IsLoaded() bool {
+	c := p.module
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.body.compiled != nil
+}

@@ -17,7 +17,7 @@ import (
 // Instance is a module with its own memory. A dialect uses it on the goroutine of Serve until Serve returns, and must
 // not keep it; it is not closed meanwhile. The module's start-up code has run before Serve is called.
 type Instance struct {
-	module  *Module
+	module  *code
 	limits  Limits
 	from    *template // the template it was copied from, or nil
 	mod     api.Module
@@ -43,7 +43,10 @@ type function struct {
 }
 
 // HasExport reports whether the module exports a function of this name.
-func (in *Instance) HasExport(name string) bool { return in.module.HasExport(name) }
+func (in *Instance) HasExport(name string) bool {
+	_, ok := in.module.Exports[name]
+	return ok
+}
 
 // Limits returns the limits of the call, without zero fields. The dialect enforces Output.
 func (in *Instance) Limits() Limits { return in.limits }
@@ -108,7 +111,7 @@ func (in *Instance) function(export string) *function {
 }
 
 func (in *Instance) callable(ctx context.Context, export string, params int) error {
-	x, ok := in.module.binary[export]
+	x, ok := in.module.Exports[export]
 	switch {
 	case in.call == nil || callOf(ctx) != in.call:
 		return hostFault(fmt.Errorf("call of %q outside of the call that the instance serves", export))
@@ -128,7 +131,7 @@ func (in *Instance) callable(ctx context.Context, export string, params int) err
 
 // Check verifies the exact type of an exported function. The error is an *EndError.
 func (in *Instance) Check(export string, params, results []ValueType) error {
-	x, ok := in.module.binary[export]
+	x, ok := in.module.Exports[export]
 	if !ok {
 		return guestFault("the module does not export the function %q", export)
 	}
@@ -140,9 +143,9 @@ func (in *Instance) Check(export string, params, results []ValueType) error {
 }
 
 // instantiate returns an instance that owns the given memory. None of its code has run.
-func (m *Module) instantiate(ctx context.Context, l Limits, memory *image.Memory) (*Instance, error) {
+func (m *code) instantiate(ctx context.Context, l Limits, memory *image.Memory) (*Instance, error) {
 	mod, err := m.engine.runtime.InstantiateModule(
-		experimental.WithMemoryAllocator(ctx, allocator{memory}), m.compiled,
+		experimental.WithMemoryAllocator(ctx, allocator{memory}), m.loaded(),
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		memory.Free()
@@ -166,7 +169,7 @@ func (in *Instance) find() error {
 		return errors.New("the module has no counter of depth")
 	}
 	var references []api.MutableGlobal
-	for _, g := range in.module.info.Globals {
+	for _, g := range in.module.Info.Globals {
 		found, err := in.findGlobal(g)
 		if err != nil {
 			return err
@@ -177,7 +180,7 @@ func (in *Instance) find() error {
 		}
 		in.globals = append(in.globals, found)
 	}
-	if !in.module.info.References() {
+	if !in.module.Info.References() {
 		return nil
 	}
 	var err error

@@ -107,6 +107,7 @@ func (k *kept) take(key keptKey) (in *Instance, why string) {
 	defer k.mu.Unlock()
 	if h := k.homes[key]; h != nil {
 		k.remove(h)
+		h.in.module.unuse() // the call uses it too
 		return h.in, ""
 	}
 	if e := k.lost[key]; e != nil {
@@ -128,7 +129,8 @@ func (e *Engine) Keep(bytes uint64) {
 
 // put keeps an instance, and evicts those over the budget.
 func (k *kept) put(h *keeper) {
-	h.bytes, h.used = h.in.size()+h.in.module.beside+keptOverhead, time.Now()
+	h.bytes, h.used = h.in.size()+h.in.module.Beside+keptOverhead, time.Now()
+	h.in.module.hold()
 	k.mu.Lock()
 	k.add(h)
 	gone := k.fit()
@@ -264,5 +266,6 @@ func (k *kept) drop(p *Pool) {
 func closeAll(list []*keeper) {
 	for _, h := range list {
 		h.in.close()
+		h.in.module.unuse()
 	}
 }

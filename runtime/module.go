@@ -10,30 +10,23 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // ErrImport is the cause when a module has imports that no host function provides.
 var ErrImport = errors.New("missing imports")
 
 // Module is a compiled module: immutable, shared, and safe for concurrent use. A caller may make any number of pools
-// from one Module; by itself it costs no memory per call.
+// from one Module; by itself it costs no memory per call. Modules of equal bytes share their code.
 type Module struct {
-	engine   *Engine
-	compiled wazero.CompiledModule
-	binary   exports
-	custom   map[string][]byte // its sections for dialects
-	minimum  uint64            // initial memory in bytes
-	beside   uint64            // bytes of host memory of an instance, beside its linear memory
-	info     *rewrite.Info
+	code *code
 
 	mu   sync.Mutex
-	refs int // the owner and each pool
 	gone bool
 }
 
@@ -48,32 +41,38 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		return nil, fmt.Errorf("engine: %w", ErrClosed)
 	}
 	defer e.users.leave()
-	digest := e.digestOf(wasm)
+	digest := digestText(wasm)
+	if c := e.loaded.find(digest); c != nil {
+		return &Module{code: c}, nil
+	}
 	p, err := e.prepare(wasm, digest)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case e.compiles <- struct{}{}:
-		defer func() { <-e.compiles }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	b, err := e.load(ctx, p)
+	if errors.Is(err, errNoCode) { // it was removed from the cache, and the facts were not
+		if p, err = e.prepareAnew(wasm); err == nil {
+			b, err = e.load(ctx, p)
+		}
 	}
-	if err := e.elsewhere(ctx, p); err != nil {
-		return nil, err
-	}
-	compiled, err := e.compileOrRepair(context.WithoutCancel(ctx), p.wasm)
 	if err != nil {
 		return nil, err
 	}
 	e.keepPrepared(p, digest)
-	return newModule(e, compiled, p), nil
+	c, added := e.loaded.add(&code{engine: e, digest: digest, facts: p.facts, refs: 1, body: b, used: time.Now(), shelves: map[*shelf]bool{}})
+	if !added { // equal bytes were compiled meanwhile
+		_ = b.close()
+	}
+	e.loaded.fit()
+	return &Module{code: c}, nil
 }
 
-func newModule(e *Engine, compiled wazero.CompiledModule, p *prepared) *Module {
-	info := p.Info
-	info.Data = p.data
-	return &Module{engine: e, compiled: compiled, binary: p.Exports, custom: p.Custom, minimum: p.Minimum, beside: p.Beside, info: &info, refs: 1}
+// ReadAgainBy sets a function that returns the module's bytes again, in case it is unloaded and the cache has lost its
+// compiled form.
+func (m *Module) ReadAgainBy(read func(context.Context) ([]byte, error)) {
+	m.code.mu.Lock()
+	defer m.code.mu.Unlock()
+	m.code.again = read
 }
 
 // maxSection bounds a custom section for dialects, in bytes; a larger one is ignored.
@@ -95,7 +94,7 @@ func dialectSections(b *wasmbin.Binary) map[string][]byte {
 
 // CustomSection returns a custom section for dialects; the caller must not modify it.
 func (m *Module) CustomSection(name string) ([]byte, bool) {
-	data, ok := m.custom[name]
+	data, ok := m.code.Custom[name]
 	return data, ok
 }
 
@@ -114,32 +113,27 @@ func startMemory(b *wasmbin.Binary) uint64 {
 	return uint64(b.Memory.Min) * wasmbin.PageSize
 }
 
-// compileOrRepair compiles. If the cache is damaged, it empties the cache and compiles again.
-func (e *Engine) compileOrRepair(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-	c, err := e.compile(ctx, wasm)
-	if err == nil || e.folder == "" || !strings.Contains(err.Error(), "compilationcache:") {
-		return c, err
-	}
-	e.log.Warn("the cache of compiled plugins is damaged and is rebuilt", "dir", e.folder, "error", err)
-	if err := e.folder.Empty(); err != nil {
-		return nil, fmt.Errorf("cache folder: %w", err)
-	}
-	return e.compile(ctx, wasm)
-}
-
 // compile runs the compiler on this goroutine, so that its panics can be recovered.
 func (e *Engine) compile(ctx context.Context, wasm []byte) (c wazero.CompiledModule, err error) {
+	err = e.guard(func() (err error) {
+		c, err = e.runtime.CompileModule(ctx, wasm)
+		if err != nil {
+			err = fmt.Errorf("compile: %w", err)
+		}
+		return err
+	})
+	return c, err
+}
+
+// guard returns a panic of the compiler as an error.
+func (e *Engine) guard(compile func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.log.Error("the compiler failed", "panic", r, "stack", string(debug.Stack()))
-			c, err = nil, errors.New("the compiler cannot compile this module")
+			err = errors.New("the compiler cannot compile this module")
 		}
 	}()
-	c, err = e.runtime.CompileModule(ctx, wasm)
-	if err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
-	}
-	return c, nil
+	return compile()
 }
 
 // maxNamed bounds the missing imports that an error names; modules for another host miss hundreds.
@@ -229,7 +223,7 @@ func typeName(t byte) string {
 
 // HasExport reports whether the module exports a function of this name.
 func (m *Module) HasExport(name string) bool {
-	_, ok := m.binary[name]
+	_, ok := m.code.Exports[name]
 	return ok
 }
 
@@ -243,25 +237,16 @@ func (m *Module) Close() error {
 	if gone {
 		return nil
 	}
-	return m.release()
+	return m.code.release(nil)
 }
 
-// retain adds a pool's reference; false means that the module is closed.
-func (m *Module) retain() bool {
+// lend adds the reference of a pool, for its shelf; false means that the module is closed.
+func (m *Module) lend(s *shelf) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone {
 		return false
 	}
-	m.refs++
+	m.code.keep(s)
 	return true
-}
-
-func (m *Module) release() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.refs--; m.refs > 0 {
-		return nil
-	}
-	return m.compiled.Close(context.Background())
 }

@@ -74,7 +74,7 @@ type PoolOptions struct {
 
 // Pool serves the calls of one plugin. It owns the instances for their whole lifetime. It is safe for concurrent use.
 type Pool struct {
-	module  *Module
+	module  *code
 	dialect Dialect
 	limits  Limits
 	state   State
@@ -111,11 +111,11 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	if _, ends := d.(Ender); opts.State == "" || ends && opts.State != StateFresh {
 		opts.State = StateCall
 	}
-	p := &Pool{module: m, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
+	p := &Pool{module: m.code, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
 		warmth: warmth{start: opts.Start, own: opts.Warm, rehearsal: opts.Rehearsal, cold: opts.Cold}}
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
-	p.release = sync.OnceValue(m.release)
-	if !m.retain() {
+	p.release = sync.OnceValue(func() error { return p.module.release(&p.shelf) })
+	if !m.lend(&p.shelf) {
 		p.calls.close()
 		p.release = func() error { return nil }
 	}
@@ -142,6 +142,10 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 	if ctx.Err() != nil { // leave kept instances untouched
 		return nil, outOfTime(ctx, ctx.Err(), "")
 	}
+	if err := p.module.use(ctx, p.stop); err != nil {
+		return nil, err
+	}
+	defer p.module.unuse()
 	k, err := p.keep(t)
 	if err != nil {
 		return nil, err

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
 
-	"github.com/tetratelabs/wazero/experimental"
+	"github.com/sallyport-mcp/sallyport/runtime/codecache"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // maxCache bounds the folder of compiled modules, in bytes: some hundred plugins.
@@ -18,37 +18,97 @@ const maxCache = 2 << 30
 // Precompile compiles a module that Engine.Compile has prepared, only to fill the cache in dir. It should run in a
 // separate process with limits: the compiler may take any time and memory, and may crash.
 func Precompile(ctx context.Context, dir string, wasm []byte) error {
-	e, err := NewEngine(ctx, &EngineOptions{CacheDir: dir})
+	folder, err := codecache.Open(dir)
 	if err != nil {
 		return err
 	}
-	c, err := e.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, goruntime.GOMAXPROCS(0)), wasm)
-	if err != nil {
-		return fmt.Errorf("compile: %w", err)
-	}
-	return errors.Join(c.Close(ctx), e.Close(ctx))
+	return precompile(ctx, folder, wasm, goruntime.GOMAXPROCS(0))
 }
 
-// elsewhere runs the engine's Compiler for a module that is not marked as compiled. A marked module is in the cache;
-// if it was evicted since, compiling it in this process is safe.
+// precompile stores the machine code of a module under the name by which the engine looks for that of its outline.
+func precompile(ctx context.Context, folder codecache.Folder, wasm []byte, workers int) error {
+	_, raw, err := compileEntry(ctx, folder, wasm, workers)
+	if err != nil {
+		return err
+	}
+	outline, err := rewrite.Outline(wasm)
+	if err != nil {
+		return err
+	}
+	key, _, err := compileEntry(ctx, folder, outline, 1)
+	if err != nil {
+		return err
+	}
+	return folder.PutCode(markOf(wasm), key, raw)
+}
+
+// elsewhere has the engine's Compiler make the machine code of a module.
 func (e *Engine) elsewhere(ctx context.Context, p *prepared) error {
-	if e.compiler == nil || e.folder == "" {
-		return nil
+	if p.wasm == nil {
+		return errNoCode
 	}
-	if e.folder.Known(p.Mark) {
-		return nil
+	var err error
+	if e.compiler != nil {
+		err = e.compiler(ctx, p.wasm)
+	} else {
+		err = e.guard(func() error { return precompile(context.WithoutCancel(ctx), e.folder, p.wasm, 1) })
 	}
-	if err := e.compiler(ctx, p.wasm); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := e.folder.Trim(maxCache); err != nil {
 		e.log.Warn("the cache of compiled plugins cannot be kept small", "dir", e.folder, "error", err)
 	}
-	if err := e.folder.Mark(p.Mark); err != nil { // it will be compiled by the Compiler again
-		e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
-	}
 	return nil
 }
+
+// load returns the compiled module: from the cache, where its machine code is made if necessary. The error is errNoCode if
+// that needs the module itself, of which p has the outline only.
+func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
+	select {
+	case e.compiles <- struct{}{}:
+		defer func() { <-e.compiles }()
+	case <-ctx.Done():
+		return body{}, context.Cause(ctx)
+	}
+	if e.folder == "" {
+		return e.whole(p)
+	}
+	if !e.folder.HasCode(p.Mark) {
+		if err := e.elsewhere(ctx, p); err != nil {
+			return body{}, err
+		}
+	}
+	compiled, size, err := e.entries.load(e, p)
+	if err != nil {
+		e.log.Warn("the compiled code of a plugin in the cache cannot be used and is made again", "code", p.Mark, "error", err)
+		if err := e.folder.RemoveCode(p.Mark); err != nil {
+			e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
+		}
+		if err := e.elsewhere(ctx, p); err != nil {
+			return body{}, err
+		}
+		if compiled, size, err = e.entries.load(e, p); err != nil { // a full disk, perhaps
+			e.log.Warn("a plugin is compiled without the cache", "code", p.Mark, "error", err)
+			return e.whole(p)
+		}
+	}
+	return body{compiled, size, &segments{p.data}}, nil
+}
+
+// whole compiles a module in this process.
+func (e *Engine) whole(p *prepared) (body, error) {
+	if p.wasm == nil {
+		return body{}, errNoCode
+	}
+	e.entries.mu.Lock()
+	defer e.entries.mu.Unlock()
+	compiled, err := e.compile(context.Background(), p.wasm)
+	return body{compiled, codeGrowth * uint64(len(p.wasm)), &segments{p.data}}, err
+}
+
+// codeGrowth is the size of machine code over that of its module, with the engine's own records.
+const codeGrowth = 5
 
 // markOf returns the name of a module under one version of the compiler.
 func markOf(wasm []byte) string {

@@ -2,10 +2,8 @@ package runtime
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,9 +21,9 @@ import (
 // prepared is a checked and rewritten module, and the facts of the original that its instances need.
 type prepared struct {
 	facts
-	wasm []byte // for the compiler
-	data []rewrite.Data
-	kept bool // it comes from the folder of the cache
+	wasm    []byte // for the compiler; nil if it comes from the folder of the cache
+	outline []byte // for the engine, once there is machine code; nil without a folder
+	data    []rewrite.Data
 }
 
 // facts are stored beside the rewritten module.
@@ -45,6 +43,11 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	if p, ok := e.preparedBefore(digest); ok {
 		return p, e.checkImports(p.Imports)
 	}
+	return e.prepareAnew(wasm)
+}
+
+// prepareAnew checks and rewrites a module.
+func (e *Engine) prepareAnew(wasm []byte) (*prepared, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err
@@ -60,14 +63,16 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range info.Data { // a slice would keep the whole file alive
-		info.Data[i].Bytes = bytes.Clone(info.Data[i].Bytes)
-	}
-	p := &prepared{wasm: out, data: info.Data, facts: facts{
+	p := &prepared{wasm: out, data: merge(info.Data), facts: facts{
 		Mark: markOf(out), Imports: b.Imports, Exports: make(exports), Custom: dialectSections(b),
 		Minimum: startMemory(b), Beside: checked.Beside, Info: *info,
 	}}
 	p.Info.Data = nil
+	if e.folder != "" {
+		if p.outline, err = rewrite.Outline(out); err != nil {
+			return nil, err
+		}
+	}
 	for _, x := range b.Exports {
 		if x.Kind == wasmbin.Func {
 			p.Exports[x.Name] = x
@@ -76,30 +81,24 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	return p, nil
 }
 
-// digestOf returns the name of a module in the cache; "" if nothing is kept.
-func (e *Engine) digestOf(wasm []byte) string {
-	if e.folder == "" || e.version == "" {
-		return ""
-	}
-	sum := sha256.Sum256(wasm)
-	return hex.EncodeToString(sum[:])
-}
-
 // Compiled reports whether a former run has compiled the module with this digest, in 64 hexadecimal digits, so that
 // Compile only has to load it. If files of the cache were removed or damaged since, it takes longer.
 func (e *Engine) Compiled(digest string) bool {
-	return e.folder != "" && e.version != "" && e.folder.HasModule(digest, e.version)
+	return e.keeps() && e.folder.HasModule(digest, e.version)
 }
+
+// keeps reports whether prepared modules are kept between runs.
+func (e *Engine) keeps() bool { return e.folder != "" && e.version != "" }
 
 // preparedBefore reads a prepared module from the cache. One that cannot be used is logged and made again.
 func (e *Engine) preparedBefore(digest string) (*prepared, bool) {
-	if digest == "" {
+	if !e.keeps() {
 		return nil, false
 	}
-	raw, wasm, err := e.folder.Module(digest, e.version)
+	raw, outline, err := e.folder.Module(digest, e.version)
 	var p *prepared
 	if err == nil {
-		p, err = decodePrepared(raw, wasm)
+		p, err = decodePrepared(raw, outline)
 	}
 	switch {
 	case err == nil:
@@ -116,12 +115,12 @@ func (e *Engine) preparedBefore(digest string) (*prepared, bool) {
 
 // keepPrepared stores a prepared module that the compiler accepted.
 func (e *Engine) keepPrepared(p *prepared, digest string) {
-	if digest == "" || p.kept {
+	if !e.keeps() || p.wasm == nil {
 		return
 	}
 	raw, err := p.encode()
 	if err == nil {
-		err = e.folder.PutModule(digest, e.version, raw, p.wasm)
+		err = e.folder.PutModule(digest, e.version, raw, p.outline)
 	}
 	if err != nil {
 		e.log.Warn("a prepared plugin is not kept, so the next start prepares it again", "module", digest, "error", err)
@@ -156,8 +155,8 @@ func (p *prepared) encode() ([]byte, error) {
 }
 
 // decodePrepared is the inverse of encode. Its bytes were verified: an error means a fault of the program.
-func decodePrepared(raw, wasm []byte) (*prepared, error) {
-	p := &prepared{wasm: wasm, kept: true}
+func decodePrepared(raw, outline []byte) (*prepared, error) {
+	p := &prepared{outline: outline}
 	if len(raw) < 4 || uint64(binary.LittleEndian.Uint32(raw)) > uint64(len(raw)-4) {
 		return nil, errors.New("its facts are cut off")
 	}

@@ -14,7 +14,7 @@ import (
 // shownPrepared formats everything of a prepared module; lists without elements look alike.
 func shownPrepared(t *testing.T, p *prepared) string {
 	t.Helper()
-	raw, err := json.Marshal([]any{p.facts, p.data, p.wasm})
+	raw, err := json.Marshal([]any{p.facts, p.data, p.outline})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func shownPrepared(t *testing.T, p *prepared) string {
 }
 
 func TestPrepared_keepsEveryFact(t *testing.T) {
-	e, err := NewEngine(t.Context(), &EngineOptions{Host: []HostFunc{{Module: "host", Name: "f", Params: []ValueType{I32}, Results: []ValueType{I64}}}})
+	e, err := NewEngine(t.Context(), &EngineOptions{CacheDir: t.TempDir(), Host: []HostFunc{{Module: "host", Name: "f", Params: []ValueType{I32}, Results: []ValueType{I64}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestPrepared_keepsEveryFact(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		after, err := decodePrepared(raw, before.wasm)
+		after, err := decodePrepared(raw, before.outline)
 		if err != nil {
 			t.Fatal(name, err)
 		}

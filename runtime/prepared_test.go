@@ -107,7 +107,7 @@ func TestEngine_trustsNoChangedPreparedModule(t *testing.T) {
 		"swapped":   swap,
 		"empty":     write(func([]byte) []byte { return nil }),
 		"truncated": write(func(b []byte) []byte { return b[:len(b)-1] }),
-		"altered":   write(func(b []byte) []byte { return bytes.Replace(b, []byte{0x41, 5}, []byte{0x41, 7}, 1) }),
+		"altered":   write(func(b []byte) []byte { return bytes.Replace(b, []byte("run"), []byte("ruN"), 1) }),
 		"removed": func(t *testing.T, _, path string) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ func Suspend() { panic(ErrSuspended) }
 
 // Resumable reports whether a guest that is suspended in poll_oneoff can be resumed: its whole state is then in its
 // memory and globals. It is so for programs that Go compiled.
-func (m *Module) Resumable() bool { return m.info.Resumable }
+func (m *Module) Resumable() bool { return m.code.Info.Resumable }
 
 // Resume continues a guest in the poll_oneoff in which it was suspended, which is called again. The errors are those of
 // Call. A guest of Go that returns has ended.
@@ -29,7 +29,7 @@ func (in *Instance) Resume(ctx context.Context) error {
 	switch {
 	case in.call == nil || callOf(ctx) != in.call:
 		return hostFault(fmt.Errorf("resumed outside of the call that the instance serves"))
-	case in.busy || !in.module.Resumable():
+	case in.busy || !in.module.Info.Resumable:
 		return hostFault(errors.New("resumed while the guest runs, after its end, or without a way to resume"))
 	}
 	if _, err := in.run(ctx, rewrite.WaitExport, 0); err != nil {

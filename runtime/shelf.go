@@ -75,6 +75,7 @@ func (p *Pool) template(ctx context.Context) (*template, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
+		p.module.hold()
 		m = &making{done: make(chan struct{})}
 		s.making = m
 		go p.make(m)
@@ -98,6 +99,11 @@ func (p *Pool) make(m *making) {
 	s.arm()
 	s.mu.Unlock()
 	close(m.done)
+	if m.err == nil {
+		p.module.dropSegments()
+	}
+	p.module.unuse()
+	p.module.engine.loaded.fit()
 }
 
 // putBack resets an instance and returns it to the shelf.
@@ -110,6 +116,21 @@ func (p *Pool) putBack(in *Instance) {
 		return
 	}
 	p.shelf.put(in)
+}
+
+// instanceOverhead is the host memory of an idle instance beside its image, in bytes: pages of its own, and the engine's
+// records.
+const instanceOverhead = 256 << 10
+
+// size returns the memory of the image and of the idle instances, in bytes.
+func (s *shelf) size() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := uint64(len(s.idle)) * instanceOverhead
+	if s.image != nil {
+		n += s.image.image.Resident()
+	}
+	return n
 }
 
 func (s *shelf) take() *Instance {

@@ -14,7 +14,7 @@ const initializer = "_initialize"
 
 // template is a started module, from which clean instances are copied.
 type template struct {
-	module *Module
+	module *code
 	limits Limits
 	image  *image.Image
 	values []value // of the numeric globals
@@ -33,13 +33,17 @@ func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 			err = end
 		}
 	}()
-	for _, s := range in.module.info.Data {
+	data, err := in.module.segments()
+	if err != nil {
+		return hostFault(err)
+	}
+	for _, s := range data {
 		if s.From != nil || !in.view.Write(s.Offset, s.Bytes) {
 			return &EndError{Kind: KindTrap, Message: "the guest trapped: out of bounds memory access",
 				Err: fmt.Errorf("a data segment of %d bytes at %d is not in the memory", len(s.Bytes), s.Offset)}
 		}
 	}
-	if f := in.module.info.Start; f != "" {
+	if f := in.module.Info.Start; f != "" {
 		if _, err := in.run(ctx, f); err != nil {
 			return err
 		}
@@ -56,8 +60,8 @@ func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 }
 
 // fresh returns a new instance that shares no state with others, started and bound to the call.
-func (m *Module) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
-	if err := l.CheckStart(m.minimum, m.beside); err != nil {
+func (m *code) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
+	if err := l.CheckStart(m.Minimum, m.Beside); err != nil {
 		return nil, &EndError{Kind: KindLimit, Message: err.Error()}
 	}
 	in, err := m.instantiate(c, l, m.engine.empty.Memory(l.Memory))

@@ -37,6 +37,7 @@ var homes = map[string][]string{
 	"github.com/spf13/pflag":                 {"cmd/sallyport/internal/settings"},
 	"go.yaml.in/yaml":                        {"internal/strictyaml"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
+	"github.com/klauspost/compress":          {"runtime/codecache"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
 	"golang.org/x/term":                      {"cmd/sallyport/internal/ui"},
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},

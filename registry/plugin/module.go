@@ -27,6 +27,7 @@ type Module struct {
 	hashes map[string]string
 
 	compile func(ctx context.Context) (*runtime.Module, error)
+	read    func(ctx context.Context) ([]byte, error)
 	run     func(func())
 
 	mu       sync.Mutex
@@ -58,6 +59,15 @@ func (m *Module) have(compiled *runtime.Module) {
 // called before the first Get.
 func (m *Module) CompileBy(compile func(ctx context.Context) (*runtime.Module, error), run func(func())) {
 	m.compile, m.run = compile, run
+}
+
+// ReadBy sets the function that reads the module's bytes again, in case it is unloaded. It must be called before the first
+// Get.
+func (m *Module) ReadBy(read func(ctx context.Context) ([]byte, error)) {
+	m.read = read
+	if m.compiled != nil { // it described itself
+		m.compiled.ReadAgainBy(read)
+	}
 }
 
 // Get returns the compiled module. The first call starts the compilation, later ones wait for it. It continues when a
@@ -97,7 +107,9 @@ func (m *Module) compileOnce(ctx context.Context, done chan struct{}) {
 		}
 		compiled, err = nil, runtime.ErrClosed
 	}
-	m.compiled, m.err = compiled, err
+	if m.compiled, m.err = compiled, err; compiled != nil && m.read != nil {
+		compiled.ReadAgainBy(m.read)
+	}
 	if errors.Is(err, ErrReplaced) {
 		m.done = nil // the same bytes may come back
 	}

@@ -1,23 +1,27 @@
 // Package codecache manages a folder of compiled machine code: it verifies that only the current user owns it and can
 // write to it, and bounds its size. Its files run outside any sandbox.
 //
-//	<dir>/wazero-…/…    an entry for each module, read and written by the engine
-//	<dir>/modules/<id>  a module as it was rewritten for the compiler, with facts of it
-//	<dir>/known/<mark>  a module that was compiled in a separate process
+//	<dir>/modules/<id>  the outline of a module as it was rewritten for the compiler, with facts of it
+//	<dir>/code/<mark>   the machine code of a rewritten module, compressed
+//	<dir>/load-…/       what the engine of one process reads at the moment
 //
 // Any number of processes may use one folder concurrently: entries are written to temporary files and renamed, and a
 // missing entry is created again.
 package codecache
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// known is the folder of marks.
-const known = "known"
+// The folders in which former versions of the program kept machine code, and marks of it.
+const (
+	former      = "wazero-*"
+	formerMarks = "known"
+)
 
 // Folder is the path of a cache of compiled modules.
 type Folder string
@@ -55,38 +59,23 @@ func restrict(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// entries lists the files of compiled and of rewritten modules.
-func (f Folder) entries() ([]string, error) {
-	compiled, err := filepath.Glob(filepath.Join(string(f), "wazero-*", "*"))
-	if err != nil {
-		return nil, err
+// entries lists the files of code and of modules, and those of former versions.
+func (f Folder) entries() (all []string, err error) {
+	for _, pattern := range []string{codes, modules, former, formerMarks} {
+		found, err := filepath.Glob(filepath.Join(string(f), pattern, "*"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
 	}
-	rewritten, err := filepath.Glob(filepath.Join(string(f), modules, "*"))
-	return append(compiled, rewritten...), err
+	return all, nil
 }
 
-// Empty removes every entry. Processes with an open entry can continue to read it.
-func (f Folder) Empty() error {
-	entries, err := f.entries()
-	for _, e := range entries {
-		if rm := os.Remove(e); rm != nil && err == nil {
-			err = rm
-		}
+// RemoveCode removes the machine code of a mark, so that it is made again.
+func (f Folder) RemoveCode(mark string) error {
+	err := os.RemoveAll(f.codeFile(mark))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
-}
-
-// Known reports whether a module was marked as compiled by a separate process. It is in the cache, unless it was
-// removed since.
-func (f Folder) Known(mark string) bool {
-	_, err := os.Lstat(filepath.Join(string(f), known, mark))
-	return err == nil
-}
-
-// Mark records that a module was compiled by a separate process.
-func (f Folder) Mark(mark string) error {
-	if err := os.MkdirAll(filepath.Join(string(f), known), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(string(f), known, mark), nil, 0o600)
 }

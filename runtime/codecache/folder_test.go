@@ -57,7 +57,7 @@ func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := filepath.Join(string(f), "wazero-v1-amd64-linux")
+	version := filepath.Join(string(f), "code")
 	if err := os.Mkdir(version, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -96,32 +96,5 @@ func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 	}
 	if got := names(); got[0] != "half.124.tmp" {
 		t.Errorf("%v is left", got)
-	}
-}
-
-// Marks survive Empty, since the modules were compiled elsewhere all the same.
-func TestFolder_marksSurviveEmpty(t *testing.T) {
-	f, err := Open(filepath.Join(t.TempDir(), "made", "cache"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Known("abc") {
-		t.Error("it is known before it was marked")
-	}
-	if err := f.Mark("abc"); err != nil {
-		t.Fatal(err)
-	}
-	entry := filepath.Join(string(f), "wazero-v1-amd64-linux", "abc")
-	if err := os.Mkdir(filepath.Dir(entry), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(entry, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Empty(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Lstat(entry); err == nil || !f.Known("abc") {
-		t.Errorf("the entry: %v; known: %v", err, f.Known("abc"))
 	}
 }

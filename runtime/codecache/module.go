@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// modules is the folder of rewritten modules.
+	// modules is the folder of outlines of rewritten modules.
 	modules = "modules"
 	// maxModule bounds a file of it, in bytes: a module of the largest size, rewritten.
 	maxModule = 1 << 30
 	// moduleFormat begins each file.
-	moduleFormat = "sallyport module 1\n"
+	moduleFormat = "sallyport module 2\n"
 
 	seals  = len(moduleFormat) + 2*sha256.Size
 	prefix = seals + 2*8
@@ -28,13 +28,13 @@ var ErrOtherVersion = errors.New("written by another version")
 // ErrChanged is the error for a module whose file is damaged, or belongs to another digest.
 var ErrChanged = errors.New("the file is not as it was written")
 
-// Module returns the rewritten form of the module with this digest, and the facts kept with it, as PutModule stored
+// Module returns the outline of the rewritten module with this digest, and the facts kept with it, as PutModule stored
 // them under the same version. It never returns other bytes: the file is owner-only, and sealed with a hash of its
 // contents, the digest and the version. An error that is not fs.ErrNotExist has a reason for the log.
 //
 //	moduleFormat · SHA-256 of the version · seal · sizes of facts and wasm, 8 bytes each · facts · wasm
 func (f Folder) Module(digest, version string) (facts, wasm []byte, err error) {
-	file, err := f.openModule(digest)
+	file, err := openOwn(f.moduleFile(digest))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +69,7 @@ func (f Folder) Module(digest, version string) (facts, wasm []byte, err error) {
 
 // HasModule reports whether there is a file for this digest and version. Module may still refuse it.
 func (f Folder) HasModule(digest, version string) bool {
-	file, err := f.openModule(digest)
+	file, err := openOwn(f.moduleFile(digest))
 	if err != nil {
 		return false
 	}
@@ -98,9 +98,8 @@ func headOf(digest, version string, facts, wasm []byte) (head [prefix]byte) {
 
 func (f Folder) moduleFile(digest string) string { return filepath.Join(string(f), modules, digest) }
 
-// openModule opens a module's file if it is a regular file, owned by the current user and not writable by others.
-func (f Folder) openModule(digest string) (*os.File, error) {
-	path := f.moduleFile(digest)
+// openOwn opens a file if it is a regular file, owned by the current user and not writable by others.
+func openOwn(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -123,7 +122,7 @@ func (f Folder) openModule(digest string) (*os.File, error) {
 	return file, nil
 }
 
-// PutModule stores the rewritten form of the module with this digest, and facts of it, for a version of the program.
+// PutModule stores the outline of a rewritten module under its digest, and facts of it, for a version of the program.
 // The file is replaced atomically.
 func (f Folder) PutModule(digest, version string, facts, wasm []byte) error {
 	if len(facts) > maxModule || len(wasm) > maxModule {

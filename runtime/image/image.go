@@ -33,6 +33,7 @@ func Ways() []Way {
 // Image is the initial contents of memories. It is immutable and safe for concurrent use.
 type Image struct {
 	size uint64
+	held uint64 // bytes of memory that the contents take
 	way  Way
 	file file         // the contents, if memories are mappings
 	copy []byte       // the contents, if memories are copies
@@ -46,17 +47,20 @@ func New(contents []byte, way Way) *Image {
 	i.refs.Store(1)
 	if way != Copy {
 		var err error
-		if i.file, err = newFile(contents); err == nil {
+		if i.file, i.held, err = newFile(contents); err == nil {
 			return i
 		}
 		i.way = Copy
 	}
-	i.copy = bytes.Clone(contents)
+	i.copy, i.held = bytes.Clone(contents), uint64(len(contents))
 	return i
 }
 
 // Size returns the length of the contents in bytes.
 func (i *Image) Size() uint64 { return i.size }
+
+// Resident returns the memory that the contents take, in bytes: less than Size if parts of them are zero.
+func (i *Image) Resident() uint64 { return i.held }
 
 // Way returns the method of restoring memories of the image.
 func (i *Image) Way() Way { return i.way }

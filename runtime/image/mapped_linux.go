@@ -24,13 +24,14 @@ type file struct {
 // chunk is the unit of writing, in bytes: zero chunks stay holes.
 const chunk = 64 << 10
 
-func newFile(contents []byte) (f file, err error) {
+// newFile returns a file with the contents, and the memory that it takes.
+func newFile(contents []byte) (f file, held uint64, err error) {
 	if len(contents) == 0 {
-		return file{}, nil
+		return file{}, 0, nil
 	}
 	fd, err := unix.MemfdCreate("sallyport-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return file{}, fmt.Errorf("image: %w", err)
+		return file{}, 0, fmt.Errorf("image: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -39,33 +40,33 @@ func newFile(contents []byte) (f file, err error) {
 		}
 	}()
 	if err := unix.Ftruncate(fd, int64(len(contents))); err != nil {
-		return file{}, err
+		return file{}, 0, err
 	}
-	if err := fill(fd, contents); err != nil {
-		return file{}, err
+	if held, err = fill(fd, contents); err != nil {
+		return file{}, 0, err
 	}
 	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
-		return file{}, err
+		return file{}, 0, err
 	}
 	view, err := unix.Mmap(fd, 0, len(contents), unix.PROT_READ, unix.MAP_PRIVATE)
-	return file{fd, view}, err
+	return file{fd, view}, held, err
 }
 
-// fill writes the chunks that are not zero.
-func fill(fd int, contents []byte) error {
+// fill writes the chunks that are not zero, and returns their size.
+func fill(fd int, contents []byte) (written uint64, err error) {
 	zero := make([]byte, chunk)
 	for at := 0; at < len(contents); at += chunk {
 		p := contents[at:min(at+chunk, len(contents))]
 		for off := int64(at); len(p) > 0 && !bytes.Equal(p, zero[:len(p)]); {
 			n, err := unix.Pwrite(fd, p, off)
 			if err != nil {
-				return err
+				return written, err
 			}
-			p, off = p[n:], off+int64(n)
+			p, off, written = p[n:], off+int64(n), written+uint64(n)
 		}
 	}
-	return nil
+	return written, nil
 }
 
 func (f file) read(p []byte) { copy(p, f.view) }

@@ -12,7 +12,7 @@ func scanning() bool { return false }
 // file is unused on this system.
 type file struct{}
 
-func newFile([]byte) (file, error) { return file{}, errors.ErrUnsupported }
+func newFile([]byte) (file, uint64, error) { return file{}, 0, errors.ErrUnsupported }
 
 func (file) read([]byte)             {}
 func (file) readAt([]byte, int) bool { return false }

@@ -134,6 +134,7 @@ func (h *Host) configure(inForce, next *settings.Settings) error {
 		return err
 	}
 	h.Engine.Keep(uint64(next.Bytes("limits.kept")))
+	h.Engine.LimitLoaded(uint64(next.Bytes("limits.loaded")))
 	return nil
 }
 

@@ -72,6 +72,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		Host:     Functions(),
 		Logger:   log,
 		Kept:     uint64(s.Bytes("limits.kept")),
+		Loaded:   uint64(s.Bytes("limits.loaded")),
 	})
 	if err != nil {
 		return nil, err

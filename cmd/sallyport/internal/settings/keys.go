@@ -103,6 +103,7 @@ func Keys() []Key {
 		{"limits.queue", Count, "1024", "", live, "queued calls of one plugin; over it the newest call of the caller with the most queued calls is refused"},
 		{"limits.wait", Duration, "", "", live, "time of a call in the queue, outside its deadline; unset is limits.deadline"},
 		{"limits.kept", Bytes, "1GiB", "", live, "memory of all instances together that are kept between calls; over it the caller with the most loses its least recently used one"},
+		{"limits.loaded", Bytes, "", "", live, "memory of the compiled code and the started images of all plugins together; over it the longest unused plugin is unloaded until its next call, which takes some 20 ms longer; after half a minute without calls an eighth of it stays; unset is an eighth of the machine's memory, at most 512 MiB"},
 		{"limits.tasks", Count, "256", "", fixed, "concurrent tasks of one caller, besides those that wait for answers"},
 		{"limits.ask", Duration, "10m", "", fixed, "time of one call waiting for people, outside its deadline"},
 	}
