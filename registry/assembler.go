@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
@@ -91,6 +92,27 @@ func (a *assembler) addCode(name string, code *plugin.Code) error {
 	}
 	a.assemble()
 	return nil
+}
+
+// prepare builds the images of the plugins that a module serves, ahead of their first calls.
+func (a *assembler) prepare(ctx context.Context, m *plugin.Module) {
+	for _, g := range a.servedBy(m) {
+		if err := g.Prepare(ctx); err != nil && ctx.Err() == nil {
+			a.log.Debug("a plugin could not be prepared for its first call, which reports why", "plugin", g.name, "error", err)
+		}
+	}
+}
+
+// servedBy returns the generations that a module serves.
+func (a *assembler) servedBy(m *plugin.Module) (all []*generation) {
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	for _, s := range a.serving {
+		if s.now.module == m {
+			all = append(all, s.now)
+		}
+	}
+	return all
 }
 
 // drop removes a module that failed to compile.

@@ -195,3 +195,15 @@ func (in *inputs) needCopies(plans []*plan) (look bool) {
 	}
 	return look
 }
+
+// modules returns the modules of all files.
+func (in *inputs) modules() (all []*plugin.Module) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, f := range in.files {
+		if f.module != nil {
+			all = append(all, f.module)
+		}
+	}
+	return all
+}

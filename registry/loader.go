@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
@@ -12,30 +11,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// loader reads plugin files and compiles their modules: on their first call, or ahead of it.
+// loader reads plugin files, and compiles their modules when they are needed.
 type loader struct {
 	plugin.Loader
 	approvals approvals
 	life      *lifecycle
 	changed   func(path string)           // called if a file changed before its module was compiled
 	broken    func(*plugin.Module, error) // called if a module cannot be compiled
-
-	warm      chan *plugin.Module
-	warmAfter time.Duration
-	listed    <-chan struct{} // closed when the first list can be answered
 }
-
-const (
-	// maxWarm limits the modules queued for compilation ahead of their first call. Each keeps its machine code in
-	// memory, several times its file; further plugins are compiled by their first call.
-	maxWarm = 24
-	// warmDelay leaves the processor to the first requests. A compilation cannot be interrupted, so a host started only
-	// for its lists begins none.
-	warmDelay = 5 * time.Second
-	// listDelay leaves the processor to the answer of the first list, before modules that were compiled in a former run
-	// are loaded. That takes some 50 ms for each.
-	listDelay = 100 * time.Millisecond
-)
 
 // loaded is the result of loading a file.
 type loaded struct {
@@ -101,73 +84,4 @@ func (l *loader) compile(ctx context.Context, m *plugin.Module, st fileid.Stamp)
 		l.broken(m, err)
 	}
 	return compiled, err
-}
-
-// warmUp queues a module for compilation. With a full queue the module is left to its first call.
-func (l *loader) warmUp(m *plugin.Module) {
-	select {
-	case l.warm <- m:
-	default:
-	}
-}
-
-// compileAhead compiles the queued modules one at a time until the registry closes. Those that a former run has compiled
-// are only loaded, which begins soon after the first list.
-func (l *loader) compileAhead() {
-	late := time.NewTimer(l.warmAfter)
-	defer late.Stop()
-	isLate := l.awaitQuiet(late.C)
-	var uncompiled []*plugin.Module
-	for {
-		if isLate {
-			for _, m := range uncompiled {
-				l.getAhead(m)
-			}
-			uncompiled = nil
-		}
-		select {
-		case <-l.life.stop.Done():
-			return
-		case <-late.C:
-			isLate = true
-		case m := <-l.warm:
-			switch {
-			case isLate || l.isCompiled(m):
-				l.getAhead(m)
-			case len(uncompiled) < maxWarm:
-				uncompiled = append(uncompiled, m)
-			}
-		}
-	}
-}
-
-// awaitQuiet waits until the first list is answered, and reports whether late came before that.
-func (l *loader) awaitQuiet(late <-chan time.Time) (isLate bool) {
-	var quiet <-chan time.Time
-	listed := l.listed
-	for {
-		select {
-		case <-l.life.stop.Done():
-			return false
-		case <-late:
-			return true
-		case <-listed:
-			listed, quiet = nil, time.After(listDelay)
-		case <-quiet:
-			return false
-		}
-	}
-}
-
-// isCompiled reports whether a former run has compiled a module.
-func (l *loader) isCompiled(m *plugin.Module) bool {
-	digits, ok := fileid.Hex(m.Digest)
-	return ok && l.Engine.Compiled(digits)
-}
-
-// getAhead compiles or loads a module, unless nobody needs it any more.
-func (l *loader) getAhead(m *plugin.Module) {
-	if l.life.stop.Err() == nil && m.Wanted() {
-		m.Get(l.life.stop)
-	}
 }

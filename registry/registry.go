@@ -64,6 +64,7 @@ type Registry struct {
 	life      *lifecycle
 	inputs    *inputs
 	loader    *loader
+	ahead     *ahead
 	watcher   *watcher
 	keeper    *keeper
 	assembler *assembler
@@ -86,7 +87,7 @@ func New(ctx context.Context, o Options) (*Registry, error) {
 	} else {
 		r.watchFolders(ctx)
 		if o.Engine != nil {
-			r.life.work.Go(r.loader.compileAhead)
+			r.life.work.Go(r.ahead.run)
 		}
 	}
 	if err := r.assembler.addBuiltin(); err != nil {
@@ -123,11 +124,12 @@ func newRegistry(o Options) (*Registry, error) {
 	r.assembler.starter = starter{host: host, places: places, log: log, keeper: r.keeper, notes: r.public.notes, relist: r.assembler.assemble, ready: r.Ready}
 	r.loader = &loader{
 		Loader:    plugin.Loader{Engine: o.Engine, Host: host, Dialects: o.Dialects, Cache: cache.Open(o.State, log), Buffers: &fileid.Buffers{}},
-		approvals: r.approvals, life: r.life, broken: r.assembler.drop, warm: make(chan *plugin.Module, maxWarm), warmAfter: warmDelay,
+		approvals: r.approvals, life: r.life, broken: r.assembler.drop,
 	}
-	r.watcher = &watcher{inputs: r.inputs, loader: r.loader, life: r.life, log: log, show: r.assembler.assemble}
+	r.ahead = &ahead{engine: o.Engine, cache: r.loader.Cache, life: r.life, prepare: r.assembler.prepare, modules: r.inputs.modules, after: warmDelay, news: make(chan struct{}, 1)}
+	r.watcher = &watcher{inputs: r.inputs, loader: r.loader, ahead: r.ahead, life: r.life, log: log, show: r.assembler.assemble}
 	r.first = &firstList{log: log, stop: r.life.stop, began: time.Now(), limit: firstListTime, answered: make(chan struct{})}
-	r.loader.listed = r.first.answered
+	r.ahead.listed = r.first.answered
 	r.keeper.changed, r.loader.changed, r.assembler.touch = r.assembler.assemble, r.watcher.touch, r.watcher.touch
 	host.SetCaller(toolCaller{r.public})
 	return r, nil
@@ -247,6 +249,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	}
 	r.watcher.close()
 	r.life.cancel()
+	r.ahead.count()
 	defer time.AfterFunc(keepAtEnd, func() { r.keeper.over.Store(true) }).Stop()
 	r.public.notes.Close()
 	r.assembler.close()

@@ -13,6 +13,7 @@ import (
 type watcher struct {
 	inputs *inputs
 	loader *loader
+	ahead  *ahead
 	life   *lifecycle
 	log    *slog.Logger
 	show   func() // publishes the recorded changes
@@ -66,7 +67,7 @@ func (w *watcher) ready(ctx context.Context) error {
 // apply stores the result of loading a file and queues its module for compilation. The catalog does not show it yet.
 func (w *watcher) apply(l loaded) {
 	if w.inputs.apply(l) && l.fresh {
-		w.loader.warmUp(l.module)
+		w.ahead.add(l.module)
 	}
 }
 

@@ -43,8 +43,8 @@ func TestEngine_unloadsOverItsLimitAndLoadsAgain(t *testing.T) {
 				t.Errorf("round %d: got %s, want %s", round, got, want)
 			}
 			for j, other := range pools {
-				if loaded := other.IsLoaded(); loaded != (i == j) {
-					t.Errorf("round %d, after a call of %d: module %d is loaded: %v", round, i, j, loaded)
+				if i != j && other.IsLoaded() {
+					t.Errorf("round %d, after a call of %d: module %d is loaded", round, i, j)
 				}
 			}
 		}
@@ -272,6 +272,85 @@ func TestEngine_leavesNoUncompressedCode(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "load-*")); len(left) != 0 {
 		t.Errorf("after Close: got %v, want nothing", left)
+	}
+}
+
+// stopping is a host with a function wait, on which a guest waits until the test lets it proceed.
+type stopping struct{ arrived, proceed chan struct{} }
+
+func newStopping() stopping { return stopping{make(chan struct{}), make(chan struct{})} }
+
+func (s stopping) host() []runtime.HostFunc {
+	return []runtime.HostFunc{{Module: "host", Name: "wait", Call: func(ctx context.Context, _ runtime.Memory, _ []uint64) {
+		s.arrived <- struct{}{}
+		select {
+		case <-s.proceed:
+		case <-ctx.Done():
+			runtime.Abort(ctx.Err())
+		}
+	}}}
+}
+
+// module returns a module that waits when it starts.
+func (stopping) module() *w.Module {
+	var m w.Module
+	wait := m.Import("host", "wait", nil, nil)
+	m.Start(m.Func(nil, nil, nil, w.Call(wait)))
+	m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.I32Const(7)))
+	return &m
+}
+
+func TestPool_Prepare_buildsTheImage(t *testing.T) {
+	s := newStopping()
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir(), Host: s.host()})
+	p := runtime.NewPool(compile(t, e, s.module()), run{}, nil)
+	prepared := make(chan error)
+	go func() { prepared <- p.Prepare(context.Background()) }()
+	<-s.arrived
+	s.proceed <- struct{}{}
+	if err := <-prepared; err != nil {
+		t.Fatal(err)
+	}
+	if got := answer(t, p); got != "7" { // it would wait for the test if it started again
+		t.Errorf("got %s, want 7", got)
+	}
+}
+
+func TestPool_Prepare_isGivenUpWithItsContext(t *testing.T) {
+	s := newStopping()
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir(), Host: s.host()})
+	p := runtime.NewPool(compile(t, e, s.module()), run{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	prepared := make(chan error)
+	go func() { prepared <- p.Prepare(ctx) }()
+	<-s.arrived
+	cancel()
+	if err := <-prepared; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if err := p.Close(context.Background()); err != nil { // it waits for the build
+		t.Errorf("Close: got %v, want no error", err)
+	}
+}
+
+func TestPool_Prepare_continuesForACall(t *testing.T) {
+	s := newStopping()
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir(), Host: s.host()})
+	p := runtime.NewPool(compile(t, e, s.module()), run{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	prepared, called := make(chan error), make(chan string)
+	go func() { prepared <- p.Prepare(ctx) }()
+	<-s.arrived
+	go func() {
+		got, err := p.Call(context.Background(), runtime.Request{}, nil)
+		called <- fmt.Sprint(string(got), err)
+	}()
+	eventually(t, p.IsWanted)
+	cancel()
+	<-prepared
+	s.proceed <- struct{}{}
+	if got, want := <-called, "7<nil>"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

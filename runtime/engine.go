@@ -156,6 +156,13 @@ func openCache(dir string) (codecache.Folder, *entries, wazero.CompilationCache,
 	return folder, read, c, nil
 }
 
+// IsBusy reports whether a call, a load or a compilation is in progress.
+func (e *Engine) IsBusy() bool {
+	e.users.mu.Lock()
+	defer e.users.mu.Unlock()
+	return e.users.n > 0
+}
+
 // Close waits until no call and no compilation is in progress, then releases all resources. Compile and Pool.Call fail
 // from then on. If ctx is done first, Close releases nothing and returns an error; it may be called again.
 func (e *Engine) Close(ctx context.Context) error {

@@ -47,3 +47,10 @@ func (p *Pool) IsLoaded() bool {
 	defer c.mu.Unlock()
 	return c.body.compiled != nil
 }
+
+// IsWanted reports whether a call waits for an image that is being built.
+func (p *Pool) IsWanted() bool {
+	p.shelf.mu.Lock()
+	defer p.shelf.mu.Unlock()
+	return p.shelf.making != nil && p.shelf.making.wanted
+}

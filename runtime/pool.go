@@ -155,6 +155,24 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 	return p.serve(c, req, k)
 }
 
+// Prepare loads the module and builds the image ahead of the first call. When ctx is done, that is given up, unless a call
+// waits for it.
+func (p *Pool) Prepare(ctx context.Context) error {
+	if err := p.use(); err != nil {
+		return err
+	}
+	defer p.unuse()
+	if err := p.module.use(ctx, p.stop); err != nil {
+		return err
+	}
+	defer p.module.unuse()
+	if p.state == StateFresh {
+		return nil
+	}
+	_, err := p.template(ctx, false)
+	return err
+}
+
 func (p *Pool) ticket(req *Request) *ticket {
 	t := &ticket{who: holder{req.Caller, req.Method == methodCallTool}, session: req.Session, patient: req.Patient}
 	switch {

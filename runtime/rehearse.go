@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,13 +44,13 @@ func (p *Pool) rehearsals(in *Instance, described json.RawMessage) []Request {
 }
 
 // rehearse makes the calls in an instance. After an error its state must not be used.
-func (p *Pool) rehearse(in *Instance, calls []Request) (r Rehearsal, err error) {
+func (p *Pool) rehearse(ctx context.Context, in *Instance, calls []Request) (r Rehearsal, err error) {
 	if len(calls) == 0 {
 		return r, nil
 	}
 	g, closeGate := p.warmth.rehearsal()
 	defer closeGate()
-	c := newStart(p.stop, g, Limits{Start: warmTime})
+	c := newStart(ctx, g, Limits{Start: warmTime})
 	defer c.close()
 	calls, answers, err := p.alone(c, in, calls)
 	if err != nil {
@@ -128,10 +129,14 @@ func (p *Pool) Rehearse() (r Rehearsal, err error) {
 		return r, err
 	}
 	defer p.unuse()
-	in, described, err := p.started()
+	if err := p.module.use(p.stop, p.stop); err != nil {
+		return r, err
+	}
+	defer p.module.unuse()
+	in, described, err := p.started(p.stop)
 	if err != nil {
 		return r, err
 	}
 	defer in.close()
-	return p.rehearse(in, p.rehearsals(in, described))
+	return p.rehearse(p.stop, in, p.rehearsals(in, described))
 }

@@ -27,9 +27,11 @@ type shelf struct {
 
 // making is an image being built.
 type making struct {
-	done  chan struct{}
-	image *template
-	err   error
+	done   chan struct{}
+	image  *template
+	err    error
+	wanted bool // by a call
+	cancel context.CancelFunc
 }
 
 // instance takes or makes the instance for a call, and returns the function that reuses or closes it after a normal
@@ -52,7 +54,7 @@ func (p *Pool) clean(c *callContext) (*Instance, error) {
 	if in := p.shelf.take(); in != nil {
 		return in, nil
 	}
-	t, err := p.template(c)
+	t, err := p.template(c, true)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +62,8 @@ func (p *Pool) clean(c *callContext) (*Instance, error) {
 }
 
 // template returns the image. The first caller starts the build, and later callers wait for it; it continues if the
-// first one is cancelled.
-func (p *Pool) template(ctx context.Context) (*template, error) {
+// first one is cancelled, unless no caller was a call.
+func (p *Pool) template(ctx context.Context, call bool) (*template, error) {
 	s := &p.shelf
 	s.mu.Lock()
 	s.used = time.Now()
@@ -76,27 +78,45 @@ func (p *Pool) template(ctx context.Context) (*template, error) {
 			return nil, err
 		}
 		p.module.hold()
-		m = &making{done: make(chan struct{})}
+		building, cancel := context.WithCancel(p.stop)
+		m = &making{done: make(chan struct{}), cancel: cancel}
 		s.making = m
-		go p.make(m)
+		go p.make(building, m)
 	}
+	m.wanted = m.wanted || call
 	s.mu.Unlock()
 	select {
 	case <-m.done:
 		return m.image, m.err
 	case <-ctx.Done():
+		s.giveUp(m)
 		return nil, outOfTime(ctx, ctx.Err(), "")
 	}
 }
 
+// giveUp ends a build that no call waits for. A later caller begins a new one.
+func (s *shelf) giveUp(m *making) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !m.wanted && s.making == m {
+		s.making = nil
+		m.cancel()
+	}
+}
+
 // make builds the image.
-func (p *Pool) make(m *making) {
+func (p *Pool) make(ctx context.Context, m *making) {
 	defer p.unuse()
-	m.image, m.err = p.build()
+	defer m.cancel()
+	m.image, m.err = p.build(ctx)
 	s := &p.shelf
 	s.mu.Lock()
-	s.making, s.image = nil, m.image
-	s.arm()
+	if s.making == m {
+		s.making, s.image = nil, m.image
+		s.arm()
+	} else if m.image != nil { // given up
+		m.image.close()
+	}
 	s.mu.Unlock()
 	close(m.done)
 	if m.err == nil {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
@@ -50,43 +51,43 @@ type warmth struct {
 
 // build starts the module, warms it up, and takes the image. The state of a guest whose warm-up failed is undefined, so
 // the image is then built again without that warm-up.
-func (p *Pool) build() (*template, error) {
-	in, described, err := p.started()
+func (p *Pool) build(ctx context.Context) (*template, error) {
+	in, described, err := p.started(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !p.warmth.noOwn.Load() {
-		if reason := p.warmOwn(in); reason != nil {
+		if reason := p.warmOwn(ctx, in); reason != nil {
 			in.close()
-			if p.stop.Err() != nil {
-				return nil, outOfTime(p.stop, p.stop.Err(), "")
+			if ctx.Err() != nil {
+				return nil, outOfTime(ctx, ctx.Err(), "")
 			}
 			p.warmth.noOwn.Store(true)
 			p.warmth.cold(reason)
-			return p.build()
+			return p.build(ctx)
 		}
 	}
 	if p.state == StateCall && !p.warmth.noRehearsal.Load() {
-		if _, reason := p.rehearse(in, p.rehearsals(in, described)); reason != nil {
+		if _, reason := p.rehearse(ctx, in, p.rehearsals(in, described)); reason != nil {
 			in.close()
-			if p.stop.Err() != nil {
-				return nil, outOfTime(p.stop, p.stop.Err(), "")
+			if ctx.Err() != nil {
+				return nil, outOfTime(ctx, ctx.Err(), "")
 			}
 			p.warmth.noRehearsal.Store(true)
 			p.module.engine.log.Debug("the calls of a plugin begin without a rehearsal", "reason", reason)
-			return p.build()
+			return p.build(ctx)
 		}
 	}
 	defer in.close()
-	return in.template(p.stop)
+	return in.template(ctx)
 }
 
 // started returns an instance that was started under the gate for it, and has served the dialect's warm-up request, with
 // the answer.
-func (p *Pool) started() (_ *Instance, described json.RawMessage, err error) {
+func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMessage, err error) {
 	g, closeGate := p.warmth.start()
 	defer closeGate()
-	c := newStart(p.stop, g, p.limits)
+	c := newStart(ctx, g, p.limits)
 	defer c.close()
 	in, err := p.module.fresh(c, p.limits, p.dialect)
 	if err != nil {
@@ -99,11 +100,11 @@ func (p *Pool) started() (_ *Instance, described json.RawMessage, err error) {
 		return in, described, nil
 	}
 	in.close()
-	if p.stop.Err() != nil {
-		return nil, nil, outOfTime(p.stop, p.stop.Err(), "")
+	if ctx.Err() != nil {
+		return nil, nil, outOfTime(ctx, ctx.Err(), "")
 	}
 	p.warmth.noRequest.Store(true)
-	return p.started()
+	return p.started(ctx)
 }
 
 // warmUp runs the dialect's warm-up and returns its result. An error shows in in.busy.
@@ -124,7 +125,7 @@ func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
 }
 
 // warmOwn runs the guest's own warm-up, if it has one. After an error the instance can only be closed.
-func (p *Pool) warmOwn(in *Instance) (err error) {
+func (p *Pool) warmOwn(ctx context.Context, in *Instance) (err error) {
 	w, ok := p.dialect.(SelfWarmer)
 	if !ok || !in.HasExport(w.WarmExport()) {
 		return nil
@@ -134,7 +135,7 @@ func (p *Pool) warmOwn(in *Instance) (err error) {
 	}
 	g, closeGate := p.warmth.own()
 	defer closeGate()
-	c := newStart(p.stop, g, Limits{Start: warmTime})
+	c := newStart(ctx, g, Limits{Start: warmTime})
 	defer c.close()
 	size := in.size()
 	in.begin(c)
@@ -142,7 +143,7 @@ func (p *Pool) warmOwn(in *Instance) (err error) {
 	in.tank.fill(warmFuel)
 	code, err := in.Call(c, w.WarmExport())
 	switch grown := in.size() - size; {
-	case c.Err() != nil && p.stop.Err() == nil:
+	case c.Err() != nil && ctx.Err() == nil:
 		return &EndError{Kind: KindDeadline, Message: fmt.Sprintf("it took longer than %s", warmTime), Err: err}
 	case err != nil:
 		return err

@@ -41,6 +41,7 @@ type Cache struct {
 	digests map[string]string // stamp key → digest
 	used    map[string]bool   // keys of this run
 	changed bool
+	calls   calls
 }
 
 // cachedDigests is the JSON form of digests.json.

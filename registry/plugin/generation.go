@@ -135,6 +135,21 @@ func (g *Generation) Drain(ctx context.Context) error {
 	return g.server.close(ctx)
 }
 
+// Prepare loads the module and builds its image ahead of the first call. When ctx is done, that is given up, unless a call
+// waits for it.
+func (g *Generation) Prepare(ctx context.Context) error {
+	s, ok := g.server.(*moduleServer)
+	if !ok || !g.calls.acquire() {
+		return nil
+	}
+	defer g.calls.release()
+	pool, err := s.ready(ctx)
+	if err != nil {
+		return err
+	}
+	return pool.Prepare(ctx)
+}
+
 // Run runs one request on this generation, or on its replacement if it is retired.
 func (g *Generation) Run(ctx context.Context, c catalog.Call, r catalog.Request) (catalog.Run, error) {
 	if c.ID == "" {

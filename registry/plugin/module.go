@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -23,6 +24,7 @@ type Module struct {
 	Memory   uint64 // initial size of linear memory, in bytes
 	Beside   uint64 // host memory of an instance for its tables, element segments and globals, in bytes
 
+	calls  atomic.Uint64 // since TakeCalls
 	hashed sync.Once
 	hashes map[string]string
 
@@ -48,6 +50,9 @@ func (m *Module) Hashes() map[string]string {
 	m.hashed.Do(func() { m.hashes = lock.Hashes(m.Manifest.Definitions()) })
 	return m.hashes
 }
+
+// TakeCalls returns the number of calls since the last time.
+func (m *Module) TakeCalls() uint64 { return m.calls.Swap(0) }
 
 // have sets the compiled form.
 func (m *Module) have(compiled *runtime.Module) {

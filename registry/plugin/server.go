@@ -62,6 +62,7 @@ func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Req
 	if err != nil {
 		return nil, t.Abort(notReady(err))
 	}
+	s.module.calls.Add(1)
 	t.ctx, t.cancel = shortened(ctx, c.Timeout)
 	answer, err := pool.Call(t.ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
 	if concluded := gate.Conclude(err); err == nil {
