@@ -7,13 +7,14 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // maxCache bounds the folder of compiled modules, in bytes: some hundred plugins.
-const maxCache = 2 << 30
+const maxCache = 1 << 30
 
 // Precompile compiles a module that Engine.Compile has prepared, only to fill the cache in dir. It should run in a
 // separate process with limits: the compiler may take any time and memory, and may crash.
@@ -23,6 +24,16 @@ func Precompile(ctx context.Context, dir string, wasm []byte) error {
 		return err
 	}
 	return precompile(ctx, folder, wasm, goruntime.GOMAXPROCS(0))
+}
+
+// PruneCache removes from the cache in dir the modules that were not used for a time, and those of former versions of this
+// program. It returns the number and the size of the files that it removed, and the size of those that stay.
+func PruneCache(dir string, unused time.Duration) (files int, freed, left int64, err error) {
+	folder, err := codecache.Open(dir)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return folder.Prune(unused)
 }
 
 // precompile stores the machine code of a module under the name by which the engine looks for that of its outline.

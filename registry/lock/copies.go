@@ -130,17 +130,50 @@ func (c Copies) Terms(digest string) (t Terms, err error) {
 
 // expire removes copies that have not been used for keepFor.
 func (c Copies) expire() {
+	c.remove(func(_ string, unused time.Duration) bool { return unused > keepFor })
+}
+
+// remove removes the copies that a function chooses by their name, without its suffix, and the time since their last use.
+// It returns the number and the size of the files.
+func (c Copies) remove(chosen func(name string, unused time.Duration) bool) (files int, freed int64) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
-		return
+		return 0, 0
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		kept := strings.HasSuffix(e.Name(), ".wasm") || strings.HasSuffix(e.Name(), manifestSuffix)
-		if err == nil && kept && time.Since(info.ModTime()) > keepFor {
-			path := filepath.Join(c.dir, e.Name())
-			os.Remove(path)
-			os.Remove(strings.TrimSuffix(path, ".wasm") + ".json")
+		name, wasm := strings.CutSuffix(e.Name(), ".wasm")
+		if !wasm {
+			var manifest bool
+			if name, manifest = strings.CutSuffix(e.Name(), manifestSuffix); !manifest {
+				continue
+			}
+		}
+		if err != nil || !chosen(name, time.Since(info.ModTime())) {
+			continue
+		}
+		if os.Remove(filepath.Join(c.dir, e.Name())) == nil {
+			files, freed = files+1, freed+info.Size()
+		}
+		if wasm {
+			os.Remove(filepath.Join(c.dir, name+".json"))
 		}
 	}
+	return files, freed
+}
+
+// PruneCopies removes the copies that no plugin of this lock needs and that were not used for a time: other lock files
+// share the folder. It returns the number and the size of the files.
+func (l *Lock) PruneCopies(unused time.Duration) (files int, freed int64) {
+	l.mu.Lock()
+	pinned := map[string]bool{}
+	for _, p := range l.pins {
+		for _, digest := range []string{p.Digest, p.Definitions[Manifest]} {
+			if name, ok := digits(digest); ok {
+				pinned[name] = true
+			}
+		}
+	}
+	l.mu.Unlock()
+	return l.Copies.remove(func(name string, since time.Duration) bool { return !pinned[name] && since >= unused })
 }

@@ -346,6 +346,35 @@ func TestCopies_expireUnlessUsed(t *testing.T) {
 	}
 }
 
+func TestLock_prunesCopiesThatNoPluginNeeds(t *testing.T) {
+	l := open(t, options(t))
+	for n := 1; n <= 3; n++ {
+		if err := l.Copies.Put([]byte("wasm"), terms(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, n := range []int{1, 2} {
+		if err := os.Chtimes(l.Copies.Path(digest(n)), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, freed := l.PruneCopies(time.Minute); files != 1 || freed != int64(len("wasm")) {
+		t.Errorf("got %d files of %d bytes removed, want 1 of 4", files, freed)
+	}
+	for n, want := range map[int]bool{1: true, 2: false, 3: true} {
+		if got := l.Copies.Has(digest(n)); got != want {
+			t.Errorf("copy %d is there: %v, want %v", n, got, want)
+		}
+	}
+	if _, err := l.Copies.Terms(digest(2)); err == nil {
+		t.Error("the terms of a removed copy stay")
+	}
+}
+
 // FuzzParse: a parsed file is unchanged by encoding and parsing it again, and nothing panics.
 func FuzzParse(f *testing.F) {
 	for _, p := range []map[string]Pin{nil, {"a": terms(1, "x", "y").Pin("a.wasm")}, {"b": {Rejected: []string{digest(3)}}}} {

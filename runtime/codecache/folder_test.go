@@ -98,3 +98,61 @@ func TestFolder_trimRemovesTheOldestEntries(t *testing.T) {
 		t.Errorf("%v is left", got)
 	}
 }
+
+func TestFolder_prunesUnusedEntriesAndThoseOfFormerVersions(t *testing.T) {
+	f, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(age time.Duration, path ...string) string {
+		file := filepath.Join(append([]string{string(f)}, path...)...)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, make([]byte, 10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		for _, p := range []string{file, filepath.Dir(file)} {
+			if err := os.Chtimes(p, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return file
+	}
+	kept := []string{put(time.Hour, "code", "used"), put(time.Hour, "modules", "used"), put(time.Hour, "load-1", "entry")}
+	gone := []string{
+		put(3*time.Hour, "code", "unused"), put(3*time.Hour, "modules", "unused"),
+		put(time.Minute, "wazero-v1-amd64-linux", "entry"), put(time.Minute, "known", "mark"),
+		put(25*time.Hour, "load-2", "entry"), put(2*time.Hour, "code", "half.1.tmp"),
+	}
+	files, freed, left, err := f.Prune(2 * time.Hour)
+	if err != nil || files != 4 || freed != 40 || left != 20 {
+		t.Errorf("got %d files of %d bytes removed, %d left, %v; want 4 of 40, 20, no error", files, freed, left, err)
+	}
+	for _, path := range kept {
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("got %v, want it kept", err)
+		}
+	}
+	for _, path := range gone {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is there", path)
+		}
+	}
+}
+
+// A module that is used stays longer than one that is not.
+func TestFolder_recordsTheUseOfEntries(t *testing.T) {
+	f, stored := putCode(t)
+	old := time.Now().Add(-2 * touchAfter)
+	if err := os.Chtimes(stored, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.PlaceCode("abc", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(stored); err != nil || time.Since(info.ModTime()) > touchAfter {
+		t.Errorf("got the time %v, %v; want the present", info.ModTime(), err)
+	}
+}

@@ -119,6 +119,7 @@ func openOwn(path string) (*os.File, error) {
 		file.Close()
 		return nil, ErrChanged
 	}
+	touch(path, info)
 	return file, nil
 }
 

@@ -5,13 +5,20 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
 
-// staleTemporary is the age at which a temporary file counts as abandoned.
-const staleTemporary = time.Hour
+const (
+	// staleTemporary is the age at which a temporary file counts as abandoned.
+	staleTemporary = time.Hour
+	// staleLoads is the age at which the folder of a process counts as abandoned; one that is in use is created again.
+	staleLoads = 24 * time.Hour
+	// touchAfter is the age at which the record of the last use, a file's mtime, is renewed.
+	touchAfter = 24 * time.Hour
+)
 
 // entry is one file of the cache.
 type entry struct {
@@ -19,8 +26,8 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// Trim removes abandoned temporary files and, if the entries exceed max bytes, the oldest ones until a quarter of max
-// is free. Other processes may trim concurrently.
+// Trim removes abandoned temporary files and, if the entries exceed max bytes, the longest unused ones until a quarter of
+// max is free. Other processes may trim concurrently.
 func (f Folder) Trim(max int64) error {
 	all, size, err := f.whole()
 	if err != nil || size <= max {
@@ -41,8 +48,27 @@ func (f Folder) Trim(max int64) error {
 	return nil
 }
 
-// whole lists the entries and their total size in bytes, and removes abandoned temporary files.
+// Prune removes the entries that were not used for a time, and all of former versions of the program. It returns the
+// number and the size of the files that it removed, and the size of those that stay.
+func (f Folder) Prune(unused time.Duration) (files int, freed, left int64, err error) {
+	all, left, err := f.whole()
+	for _, e := range all {
+		if in := filepath.Base(filepath.Dir(e.path)); (in == codes || in == modules) && time.Since(e.info.ModTime()) < unused {
+			continue
+		}
+		if rm := os.Remove(e.path); rm != nil {
+			err = errors.Join(err, rm)
+			continue
+		}
+		files, freed, left = files+1, freed+e.info.Size(), left-e.info.Size()
+		_ = os.Remove(filepath.Dir(e.path)) // a folder of a former version that is empty now; others are created again
+	}
+	return files, freed, left, err
+}
+
+// whole lists the entries and their total size in bytes, and removes abandoned temporary files and folders.
 func (f Folder) whole() (all []entry, size int64, err error) {
+	f.abandoned()
 	paths, err := f.entries()
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -56,4 +82,21 @@ func (f Folder) whole() (all []entry, size int64, err error) {
 		}
 	}
 	return all, size, err
+}
+
+// abandoned removes the folders of processes that did not end by themselves.
+func (f Folder) abandoned() {
+	found, _ := filepath.Glob(filepath.Join(string(f), loads+"*"))
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > staleLoads {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+// touch records the use of a file.
+func touch(path string, info fs.FileInfo) {
+	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
+		_ = os.Chtimes(path, now, now) // on failure it may be removed, and made again
+	}
 }
