@@ -112,8 +112,10 @@ func (e *Engine) whole(p *prepared) (body, error) {
 	if p.wasm == nil {
 		return body{}, errNoCode
 	}
-	e.entries.mu.Lock()
-	defer e.entries.mu.Unlock()
+	if e.folder != "" { // the engine writes an entry
+		e.entries.mu.Lock()
+		defer e.entries.mu.Unlock()
+	}
 	compiled, err := e.compile(context.Background(), p.wasm)
 	return body{compiled, codeGrowth * uint64(len(p.wasm)), &segments{p.data}}, err
 }
