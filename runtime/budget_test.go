@@ -43,8 +43,8 @@ func TestEngine_unloadsOverItsLimitAndLoadsAgain(t *testing.T) {
 				t.Errorf("round %d: got %s, want %s", round, got, want)
 			}
 			for j, other := range pools {
-				if i != j && other.IsLoaded() {
-					t.Errorf("round %d, after a call of %d: module %d is loaded", round, i, j)
+				if i != j { // its image may have been taken into the shelf just now
+					eventually(t, func() bool { return !other.IsLoaded() })
 				}
 			}
 		}
