@@ -1,6 +1,11 @@
 package temp
 
-import "github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+import (
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+)
 
 // node is a file or a folder.
 type node struct {
@@ -25,12 +30,16 @@ func (t *Tree) node(kind wasi.Filetype) *node {
 
 func (n *node) folder() bool { return n.entries != nil }
 
-// path returns the path of a node.
+// path returns the path of a node, in time linear in its length: a guest can nest folders as deeply as the limit of
+// bytes allows.
 func (n *node) path() string {
-	if n.up == nil {
-		return Folder
+	parts := []string{}
+	for ; n.up != nil; n = n.up {
+		parts = append(parts, n.called)
 	}
-	return n.up.path() + "/" + n.called
+	parts = append(parts, Folder)
+	slices.Reverse(parts)
+	return strings.Join(parts, "/")
 }
 
 // below reports whether n is in a folder, at any depth, or is the folder.
