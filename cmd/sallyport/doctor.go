@@ -22,7 +22,8 @@ func newDoctor(std stdio) *cobra.Command {
 		Short: "examine the installation, and say for each finding the command to type",
 		Long: `Examine the installation on one page: configuration, folders, plugins, grants that match nothing, answers and
 questions, running hosts, clients and whether they can start this program, clock and kernel. --fix makes the repairs
-that are safe: it creates the plugin folder, and takes write permission away from others. It grants and approves nothing.
+that are safe: it creates the plugin folder, takes write permission away from others, and removes what interrupted
+installations left. It changes no target of a link, and grants and approves nothing.
 
 Exit code 1: there is a problem. Warnings and notes leave it 0.`,
 		Args: words(0, 1),

@@ -172,6 +172,46 @@ func TestReport_repairsFoldersAndModes(t *testing.T) {
 	}
 }
 
+// A folder that is a link belongs to somebody else, perhaps: its target is not changed, and the finding stays.
+func TestRepair_changesNoTargetOfALink(t *testing.T) {
+	i := installed(t, "")
+	shared, plugins := filepath.Join(i.home, "shared"), filepath.Join(i.home, "plugins")
+	if err := os.Rename(plugins, shared); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(shared, plugins); err != nil {
+		t.Fatal(err)
+	}
+	chmod(t, shared, 0o777)
+	r := Examine(t.Context(), i.Subject)
+	r.Repair()
+	if info, err := os.Stat(shared); err != nil || info.Mode().Perm() != 0o777 {
+		t.Errorf("target of the link: got %v, %v, want mode 0777", info.Mode(), err)
+	}
+	if n := r.Count(Problem); n != 1 {
+		t.Errorf("got %d problems, want 1: %+v", n, r.Findings)
+	}
+}
+
+// A link that takes the place of a folder between the examination and the repair is not followed.
+func TestRepair_leavesWhatWasReplaced(t *testing.T) {
+	i := installed(t, "")
+	plugins, other := filepath.Join(i.home, "plugins"), filepath.Join(i.home, "other")
+	chmod(t, plugins, 0o777)
+	r := Examine(t.Context(), i.Subject)
+	if err := errors.Join(os.Rename(plugins, plugins+"-away"), os.Mkdir(other, 0o700), os.Symlink(other, plugins)); err != nil {
+		t.Fatal(err)
+	}
+	chmod(t, other, 0o777)
+	r.Repair()
+	if info, err := os.Stat(other); err != nil || info.Mode().Perm() != 0o777 {
+		t.Errorf("target of the link: got %v, %v, want mode 0777", info.Mode(), err)
+	}
+	if n := r.Count(Problem); n != 1 {
+		t.Errorf("got %d problems, want 1: %+v", n, r.Findings)
+	}
+}
+
 func TestReport_keepsAFindingWhoseRepairFails(t *testing.T) {
 	var r Report
 	r.add(Problem, "disk", "full").fixable("empty it", func() error { return errors.New("still full") })

@@ -65,9 +65,36 @@ func (s Subject) writableByOthers(r *Report, topic, path string, info fs.FileInf
 	if goruntime.GOOS == "windows" || mode&0o022 == 0 {
 		return
 	}
-	r.add(Problem, topic, "others can write to %s (mode %04o), and so grant or replace plugins", path, mode).
-		fixable("take their write permission away", func() error { return os.Chmod(path, mode&^0o022) })
+	f := r.add(Problem, topic, "others can write to %s (mode %04o), and so grant or replace plugins", path, mode)
+	if itself, err := os.Lstat(path); err != nil || itself.Mode()&fs.ModeSymlink != 0 {
+		f.next("it is a link: chmod go-w its target, if that belongs to Sallyport alone")
+		return
+	}
+	f.fixable("take their write permission away", func() error { return protect(path, info) })
 }
+
+// protect takes the write permission of others away from a file that was examined. A file that took its place, or a
+// link there, is left as it is.
+func protect(path string, examined fs.FileInfo) error {
+	if now, err := os.Lstat(path); err != nil {
+		return err
+	} else if !os.SameFile(now, examined) {
+		return errReplaced
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil {
+		return err
+	} else if !os.SameFile(now, examined) {
+		return errReplaced
+	}
+	return f.Chmod(examined.Mode().Perm() &^ 0o022)
+}
+
+var errReplaced = errors.New("it was replaced meanwhile, and is left as it is")
 
 // sizeOf returns the bytes of all files in a folder, as far as they can be read.
 func sizeOf(dir string) (n int64) {
