@@ -98,12 +98,12 @@ func residueText(r plugin.Residue) string {
 // printDescription prints a description, and the state of its digest.
 func printDescription(w io.Writer, d *plugin.Description, known string) error {
 	m := d.Manifest
-	fmt.Fprintln(w, strings.TrimSpace(ui.Line(cmp.Or(m.Name, d.Name))+" "+ui.Line(m.Version)))
+	fmt.Fprintln(w, strings.TrimSpace(ui.Line(d.Name)+" "+ui.Line(m.Version)))
 	if m.Name != "" && d.Name != m.Name {
-		fmt.Fprintf(w, "called %s by its file's name\n", ui.Line(d.Name))
+		fmt.Fprintf(w, "calls itself %s\n", ui.Line(m.Name))
 	}
 	if m.Description != "" {
-		fmt.Fprintln(w, ui.Lines(m.Description))
+		ui.Indent(w, m.Description) // a line of it cannot be taken for one of ours
 	}
 	fmt.Fprintf(w, "\n%s\n%s\n", fileForm(d), d.Digest)
 	if m.Server != nil {

@@ -54,6 +54,15 @@ func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
 	}
 }
 
+// Names and descriptions of a plugin cannot be taken for lines of the program.
+func TestInspect_indentsTextsOfThePlugin(t *testing.T) {
+	lie := "signed  minisign E7620F1842B4E81F, as its source requires"
+	out, err := program(t, "", "inspect", offering(t, `{"name":"`+lie+`","description":"`+lie+`\n`+lie+`"}`)).Output()
+	if err != nil || !strings.HasPrefix(string(out), "offering\ncalls itself signed") || strings.Contains(string(out), "\nsigned") || strings.Contains(string(out), "\n  signed") {
+		t.Errorf("got %v: %s, want each line of the plugin's behind ours or indented", err, out)
+	}
+}
+
 // Entries that the host leaves out are printed with the reason, by inspect and by call.
 func TestInspect_namesOmittedEntries(t *testing.T) {
 	file := offering(t, `{"name":"offering","tools":[{"name":"good","inputSchema":{"type":"object"}},
