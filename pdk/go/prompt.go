@@ -68,7 +68,7 @@ func promptArguments(prompt string, t reflect.Type) []promptArgument {
 		if k := schema.Deref(f.Type).Kind(); k != reflect.String {
 			panic("sallyport: prompt " + prompt + ": argument " + f.Name + " is not a string")
 		}
-		all = append(all, promptArgument{f.Name, f.Tag.Get("title"), f.Tag.Get("doc"), f.Required})
+		all = append(all, promptArgument{f.Name, f.Tag.Get("title"), f.Description(), f.Required})
 	}
 	return all
 }

@@ -19,7 +19,7 @@ type RawResult json.RawMessage
 // A is a struct whose exported fields are the arguments. A field is named by its json tag, and is required unless it
 // is a pointer or its tag has omitempty or omitzero. These tags extend its schema:
 //
-//	doc        description
+//	doc        description; jsonschema is the same, as in the official Go SDK
 //	title      display name for people
 //	enum       the allowed values, separated by commas
 //	default    the value if absent, at any depth; makes it optional

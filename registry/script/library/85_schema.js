@@ -106,9 +106,26 @@ function valibotBase(v, where) {
   throw new TypeError(`${where}: valibot's ${v.type}`);
 }
 
-// validated returns the arguments as a Standard Schema has them.
+// fill sets the defaults of a JSON Schema where members are absent, at every depth below properties and items.
+function fill(schema, value) {
+  if (!isObject(schema)) return;
+  if (Array.isArray(value) && isObject(schema.items)) value.forEach((item) => fill(schema.items, item));
+  if (!isObject(value) || !isObject(schema.properties)) return;
+  for (const key of Object.keys(schema.properties)) {
+    const member = schema.properties[key];
+    if (!Object.hasOwn(value, key) && isObject(member) && Object.hasOwn(member, "default")) {
+      Object.defineProperty(value, key, { value: parse(stringify(member.default)), writable: true, enumerable: true, configurable: true });
+    }
+    if (Object.hasOwn(value, key)) fill(member, value[key]);
+  }
+}
+
+// validated returns the arguments as a Standard Schema has them, or with the defaults of a JSON Schema.
 async function validated(schema, args) {
-  if (!isStandard(schema)) return args;
+  if (!isStandard(schema)) {
+    fill(schema, args);
+    return args;
+  }
   const r = await schema["~standard"].validate(args);
   if (!r.issues) return r.value;
   const lines = r.issues.map((i) => {

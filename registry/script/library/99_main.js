@@ -28,7 +28,7 @@ async function callTheTool(params) {
   const t = tools.get(params.name);
   if (!t) throw new Refusal(-32602, `unknown tool: ${params.name}`);
   try {
-    const args = await validated(t.input, params.arguments ?? {});
+    const args = await validated(isStandard(t.input) ? t.input : t.definition.inputSchema, params.arguments ?? {});
     return new JSONText(jsonOf(toolResult(await t.handler(args, contextOf(params)))));
   } catch (e) {
     if (e instanceof HostError && e.requiredCapabilities) throw new Refusal(-32603, e.message, { kind: e.kind, requiredCapabilities: e.requiredCapabilities });
@@ -48,9 +48,9 @@ async function readTheResource(params) {
       break;
     }
   }
-  if (!r) throw new Refusal(-32602, `resource not found: ${uri}`, { uri });
+  if (!r) throw new Refusal(-32602, "resource not found", { uri });
   const value = await r.handler(args, contextOf(params));
-  if (value === undefined || value === null) throw new Refusal(-32602, `resource not found: ${uri}`, { uri });
+  if (value === undefined || value === null) throw new Refusal(-32602, "resource not found", { uri });
   if (isObject(value) && Array.isArray(value.contents)) return value;
   return { contents: [value].flat().map((v) => contentsOf(v, uri, r.definition.mimeType)) };
 }

@@ -233,3 +233,26 @@ func secondTwin() reflect.Type {
 	}
 	return reflect.TypeFor[twin]()
 }
+
+func TestField_describesAsTheOfficialSDK(t *testing.T) {
+	got := string(Of(reflect.TypeFor[struct {
+		A string `json:"a" jsonschema:"a <text>, x=1 included"`
+		B string `json:"b" jsonschema:"not this" doc:"this"`
+	}](), Form))
+	want := `{"type":"object","properties":{"a":{"type":"string","description":"a <text>, x=1 included"},"b":{"type":"string","description":"this"}},"required":["a","b"]}`
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestField_refusesKeywordsInADescription(t *testing.T) {
+	defer func() {
+		const want = "sallyport: field A: tag jsonschema: begins with required=, but it is a description"
+		if got, _ := recover().(string); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}()
+	Of(reflect.TypeFor[struct {
+		A string `jsonschema:"required=true"`
+	}](), Form)
+}

@@ -17,9 +17,22 @@ var (
 	}
 )
 
+// Description returns the description of a field: its doc tag or else its jsonschema tag, which the official Go SDK uses
+// for the same. As there, a text that begins with a word and an equals sign is an error.
+func (f Field) Description() string {
+	if doc, ok := f.Tag.Lookup("doc"); ok {
+		return doc
+	}
+	text := f.Tag.Get("jsonschema")
+	if word, _, assigns := strings.Cut(text, "="); assigns && !strings.ContainsAny(word, " \t\n") {
+		f.wrong("jsonschema", "begins with "+word+"=, but it is a description: keywords have tags of their own, such as enum or minimum")
+	}
+	return text
+}
+
 // keywords adds the keywords of a field's tags.
 func (f Field) keywords(s *jsontext.Object) {
-	s.Optional("description", f.Tag.Get("doc"))
+	s.Optional("description", f.Description())
 	for _, tag := range textTags {
 		s.Optional(tag, f.Tag.Get(tag))
 	}
