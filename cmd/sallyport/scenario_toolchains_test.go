@@ -1,0 +1,37 @@
+//go:build programs && linux
+
+package main
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// examples returns the folder of a library's examples.
+func examples(t *testing.T, language string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "pdk", language, "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// cFlags are those of a plugin in C without a C library; a warning is an error.
+var cFlags = []string{"--target=wasm32", "-O2", "-nostdlib", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wl,--no-entry,--strip-all"}
+
+// TestPrograms_scenarioOfC plays the scenario with the library of C, compiled without a C library, with wasi-libc, and as C++.
+func TestPrograms_scenarioOfC(t *testing.T) {
+	dir := examples(t, "c")
+	for name, line := range map[string][]string{
+		"alone": append([]string{"clang"}, cFlags...),
+		"libc":  {"clang", "--target=wasm32-wasi", "-mexec-model=reactor", "-O2", "-Werror", "-Wl,--strip-all"},
+		"c++":   append([]string{"clang", "-x", "c++", "-std=c++20", "-Wno-c99-designator"}, cFlags...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			wasm := filepath.Join(t.TempDir(), "scenario.wasm")
+			do(t, dir, nil, append(line, "-I..", "-o", wasm, "scenario.c")...)
+			playScenario(t, wasm)
+		})
+	}
+}
