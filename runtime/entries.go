@@ -44,7 +44,7 @@ var errNoCode = errors.New("the machine code is not in the cache")
 // engine compiled them in place of reading the code: it looks under another name on a different processor.
 func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, error) {
 	if err := os.MkdirAll(n.dir, 0o700); err != nil { // another process may have taken it for an abandoned one
-		return nil, 0, err
+		return nil, 0, unwritten(err)
 	}
 	staged, size, err := e.folder.PlaceCode(p.Mark, n.dir)
 	if err != nil {
@@ -54,11 +54,11 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 	defer n.mu.Unlock()
 	sub, err := n.read()
 	if err != nil {
-		return nil, 0, errors.Join(err, os.Remove(staged))
+		return nil, 0, unwritten(errors.Join(err, os.Remove(staged)))
 	}
 	entry := filepath.Join(sub, filepath.Base(staged))
 	if err := os.Rename(staged, entry); err != nil {
-		return nil, 0, errors.Join(err, os.Remove(staged))
+		return nil, 0, unwritten(errors.Join(err, os.Remove(staged)))
 	}
 	defer n.clear(sub)
 	placed, err := os.Lstat(entry)
@@ -67,6 +67,7 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 	}
 	compiled, err := e.compile(context.Background(), p.outline)
 	if err != nil {
+		e.forget(p.outline)
 		return nil, 0, err
 	}
 	if !isOnly(sub, entry, placed) {
@@ -74,6 +75,33 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 		return nil, 0, errNoCode
 	}
 	return compiled, size, nil
+}
+
+func unwritten(err error) error { return fmt.Errorf("%w: %w", codecache.ErrUnwritten, err) }
+
+// forget removes an outline from the memory of the engine, which keeps the code of a module whose entry it cannot write,
+// and returns it the next time: functions that only trap.
+func (e *Engine) forget(outline []byte) {
+	if again, err := e.compile(context.Background(), outline); err == nil {
+		_ = again.Close(context.Background()) // the reference of the failure
+		_ = again.Close(context.Background())
+	}
+}
+
+// compileWithEntry compiles a whole module. On a full disk the engine fails to write the entry, and keeps the code in
+// memory until it closes: it returns that the second time.
+func (e *Engine) compileWithEntry(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	n := &e.entries
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	compiled, err := e.compile(ctx, wasm)
+	if err != nil {
+		compiled, err = e.compile(ctx, wasm)
+	}
+	if sub, found := n.read(); found == nil {
+		n.clear(sub)
+	}
+	return compiled, err
 }
 
 // read returns the subfolder from which the engine reads.

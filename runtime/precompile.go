@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
@@ -91,7 +92,7 @@ func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
 		}
 	}
 	compiled, size, err := e.entries.load(e, p)
-	if err != nil {
+	if err != nil && !errors.Is(err, codecache.ErrUnwritten) {
 		e.log.Warn("the compiled code of a plugin in the cache cannot be used and is made again", "code", p.Mark, "error", err)
 		if err := e.folder.RemoveCode(p.Mark); err != nil {
 			e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
@@ -99,10 +100,11 @@ func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
 		if err := e.elsewhere(ctx, p); err != nil {
 			return body{}, err
 		}
-		if compiled, size, err = e.entries.load(e, p); err != nil { // a full disk, perhaps
-			e.log.Warn("a plugin is compiled without the cache", "code", p.Mark, "error", err)
-			return e.whole(p)
-		}
+		compiled, size, err = e.entries.load(e, p)
+	}
+	if err != nil { // a full disk, perhaps; the code was compiled within limits before
+		e.log.Warn("a plugin is compiled without the cache", "code", p.Mark, "error", err)
+		return e.whole(p)
 	}
 	return body{compiled, size, &segments{p.data}}, nil
 }
@@ -112,11 +114,11 @@ func (e *Engine) whole(p *prepared) (body, error) {
 	if p.wasm == nil {
 		return body{}, errNoCode
 	}
-	if e.folder != "" { // the engine writes an entry
-		e.entries.mu.Lock()
-		defer e.entries.mu.Unlock()
+	compile := e.compile
+	if e.folder != "" {
+		compile = e.compileWithEntry
 	}
-	compiled, err := e.compile(context.Background(), p.wasm)
+	compiled, err := compile(context.Background(), p.wasm)
 	return body{compiled, codeGrowth * uint64(len(p.wasm)), &segments{p.data}}, err
 }
 

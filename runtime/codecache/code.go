@@ -59,6 +59,10 @@ func (f Folder) HasCode(mark string) bool {
 	return file.Close() == nil
 }
 
+// ErrUnwritten is the error for code that is stored, and that could not be written for the engine: the disk is full,
+// perhaps.
+var ErrUnwritten = errors.New("the machine code cannot be written for the engine")
+
 // PlaceCode writes the machine code with this mark into a folder from which the engine reads, under its key. It never
 // writes other bytes than PutCode got: the file is owner-only, and sealed with a hash. It returns the path and the size
 // in bytes.
@@ -130,10 +134,14 @@ func place(path string, compressed []byte, size uint64) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
-	return replace(path, func(w io.Writer) error {
+	err = replace(path, func(w io.Writer) error {
 		_, err := w.Write(raw)
 		return err
 	})
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUnwritten, err)
+	}
+	return err
 }
 
 // loads begins the names of the folders that Scratch creates.
