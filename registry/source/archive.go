@@ -44,6 +44,9 @@ func unpacked(from io.Reader, wanted func(name string) bool) (map[string][]byte,
 		if err := inside(h); err != nil {
 			return nil, err
 		}
+		if hasHoles(h) {
+			return nil, fmt.Errorf("the archive's entry %.100q has holes, which take no room in the archive: it is refused", h.Name)
+		}
 		name := path.Clean("/" + h.Name)[1:]
 		if h.Typeflag != tar.TypeReg || !wanted(name) {
 			continue
@@ -77,6 +80,17 @@ func inside(h *tar.Header) error {
 		}
 	}
 	return nil
+}
+
+// hasHoles reports whether an entry is a sparse file, whose size has no bound in the archive. Those of the older format
+// have a type of their own, and are passed over.
+func hasHoles(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // outside reports whether a path of an archive has a step above its root, or is one of Windows.
