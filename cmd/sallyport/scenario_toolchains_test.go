@@ -35,3 +35,17 @@ func TestPrograms_scenarioOfC(t *testing.T) {
 		})
 	}
 }
+
+// TestPrograms_scenarioOfRust plays the scenario with the library of Rust, compiled by Debian's compiler without any crate.
+func TestPrograms_scenarioOfRust(t *testing.T) {
+	out := t.TempDir()
+	do(t, filepath.Dir(examples(t, "rust")), []string{"RUSTC=/usr/bin/rustc", "RUSTDOC=/usr/bin/rustdoc", "RUSTFLAGS=-Dwarnings", "CARGO_TARGET_DIR=" + out},
+		"/usr/bin/cargo", "build", "--quiet", "--offline", "--release", "--example", "scenario", "--target", "wasm32-unknown-unknown")
+	playScenario(t, filepath.Join(out, "wasm32-unknown-unknown", "release", "examples", "scenario.wasm"))
+}
+
+// TestPrograms_rustLibraryPassesItsOwnTests runs them natively, with those of its documentation.
+func TestPrograms_rustLibraryPassesItsOwnTests(t *testing.T) {
+	do(t, filepath.Dir(examples(t, "rust")), []string{"RUSTC=/usr/bin/rustc", "RUSTDOC=/usr/bin/rustdoc", "CARGO_TARGET_DIR=" + t.TempDir()},
+		"/usr/bin/cargo", "test", "--quiet", "--offline")
+}
