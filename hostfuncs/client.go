@@ -29,5 +29,5 @@ func releaseClient(ctx context.Context, g *Gate, params json.RawMessage, _ runti
 }
 
 func clientFamily() family {
-	return family{name: "client", methods: map[string]method{"client/release": releaseClient}, replay: replayRecorded}
+	return family{name: "client", methods: map[string]method{"client/release": releaseClient}, replay: replayRecorded, stays: true}
 }

@@ -97,8 +97,11 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	if err := g.life.alive(ctx); err != nil {
 		return err
 	}
-	if g.replay.journal == nil {
-		return g.perform(ctx, &e)
+	switch {
+	case g.call.Trial != nil:
+		return g.try(ctx, &e)
+	case g.replay.journal == nil:
+		return g.tape.taken(&e, g.perform(ctx, &e))
 	}
 	switch rule := g.rules.kind(e).replay; {
 	case rule == replaySilent && g.replay.journal.Replaying():
@@ -106,11 +109,11 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 	case rule == replayObserved:
 		err := g.perform(ctx, &e)
 		g.replay.observe(e.entry, err)
-		return err
+		return g.tape.taken(&e, err)
 	case rule == replayRecorded && e.entry != nil:
 		return g.performOnce(ctx, &e)
 	}
-	return g.perform(ctx, &e)
+	return g.tape.taken(&e, g.perform(ctx, &e))
 }
 
 // performOnce performs an effect in one run of the call. Later runs take its outcome from the journal.
@@ -124,6 +127,7 @@ func (g *Gate) performOnce(ctx context.Context, e *effect) error {
 	case err != nil:
 		return err
 	case replayed:
+		g.tape.add(e, outcome, nil)
 		delete(g.consents.caller.said, asked) // it was for this effect
 		return e.entry.decode(outcome)
 	}
@@ -135,7 +139,7 @@ func (g *Gate) performOnce(ctx context.Context, e *effect) error {
 			return err
 		}
 	}
-	return g.replay.record(ctx, e.entry, g.perform(ctx, e))
+	return g.replay.record(ctx, e, g.perform(ctx, e))
 }
 
 // perform decides about an effect, records and performs it.

@@ -36,6 +36,9 @@ type family struct {
 	replay replayRule
 	// atCommit marks changes that are held back in the call until its commit, also in a dry run.
 	atCommit bool
+	// stays marks effects that touch nothing outside of the plugin's own files, keys and values: a trial performs them.
+	// All others have the recorded outcome there, or none.
+	stays bool
 	// held completes the error for an effect that a dry run holds back; empty is "not performed".
 	held string
 	// asksClient marks effects that may end the run of a call with a question to its client.

@@ -155,6 +155,6 @@ func (f *files) during() context.Context {
 func fileFamily() family {
 	return family{
 		name: "fs", acts: []string{"read ~/work/a", "write ~/work/a", "list ~/work"}, explain: explainFile,
-		atCommit: true, bindable: true, standing: true, paths: true,
+		atCommit: true, stays: true, bindable: true, standing: true, paths: true,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -37,6 +38,9 @@ type Call struct {
 	// Journal holds the answers of earlier runs, or is a new one; nil if the call is never replayed. Calls of a
 	// plugin that may ask the client nothing leave it untouched, unless the journal is persistent.
 	Journal *journal.Journal
+	// Trial is a recorded call whose run this is; nil for a call that is performed. A trial performs nothing outside of
+	// the plugin: answers come from the recording.
+	Trial *recording.Call
 	// Changed takes the plugin's notification that one of its lists or resources changed; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
@@ -56,6 +60,7 @@ type Gate struct {
 	intents  intents
 	writes   writes
 	traffic  traffic
+	tape     *tape                  // nil if the call is not recorded
 	probes   *probes                // its failed lookups; nil if the operator is not asked
 	wasi     func() *wasi.State     // nil before its first use
 	stderr   atomic.Pointer[output] // of the guest; nil before the first use of wasi
@@ -86,6 +91,8 @@ func (p *Policy) NewGate(c Call) *Gate {
 		g.intents.above = &above.intents
 	}
 	g.writes.keys.policy, g.writes.keys.call = p, &g.call
+	g.tape = newTape(p, &g.call, g.replay.journal)
+	g.replay.tape = g.tape
 	g.traffic.limits = &p.plugin.Limits
 	return g
 }
@@ -110,6 +117,7 @@ func newState(g *Gate) *wasi.State {
 	if j := g.replay.journal; j != nil {
 		o.Now, o.Monotonic, o.Sleep, o.Random = j.Now, j.Monotonic, j.Sleep, j
 	}
+	g.tape.settle(&o, g.replay.journal != nil)
 	o.Climbed = func(folder, path string) {
 		_ = g.deny(effect{family: "fs", act: "reach " + path + " from " + folder}, &refusal{reason: "a path does not leave the folder it starts in"})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	Protected []string
 	// Web configures outgoing requests.
 	Web egress.Options
+	// Recordings keeps the calls of plugins with Record; nil keeps none.
+	Recordings *recording.Folder
 	// Trace selects the trace context that outgoing requests carry; zero is traceparent alone.
 	Trace trace.Upstream
 	// Reached is called for each step of a commit, see commit.Watch; nil is not called.

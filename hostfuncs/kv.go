@@ -36,7 +36,7 @@ func keyFamily() family {
 			"kv/delete": keyMethod("kv/delete", acts[2], true, deleteKey),
 			"kv/list":   keyMethod("kv/list", acts[3], false, listKeys),
 		},
-		replay: replayObserved, atCommit: true,
+		replay: replayObserved, atCommit: true, stays: true,
 	}
 }
 

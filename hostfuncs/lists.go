@@ -28,7 +28,7 @@ func changed(name string) method {
 }
 
 func listFamily() family {
-	f := family{name: "lists", methods: map[string]method{}, replay: replaySilent}
+	f := family{name: "lists", methods: map[string]method{}, replay: replaySilent, stays: true}
 	for _, name := range []string{
 		"notifications/tools/list_changed", "notifications/prompts/list_changed",
 		"notifications/resources/list_changed", "notifications/resources/updated",

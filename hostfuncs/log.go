@@ -167,5 +167,5 @@ func (o *output) Tail() []byte {
 }
 
 func logFamily() family {
-	return family{name: "log", methods: map[string]method{"notifications/message": logMessage}, replay: replaySilent}
+	return family{name: "log", methods: map[string]method{"notifications/message": logMessage}, replay: replaySilent, stays: true}
 }

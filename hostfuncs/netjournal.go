@@ -30,9 +30,9 @@ func (f *fetching) key() string {
 
 // entry returns the record of a fetch in the journal, which compares the body of the request and keeps that of the
 // answer. An answer that is too long for the journal is still streamed, but the call can then ask no more questions.
-// It is nil without a journal.
+// It is nil if the call is neither journaled nor recorded.
 func (f *fetching) entry(params json.RawMessage) (*entry, error) {
-	if f.gate.replay.journal == nil {
+	if f.gate.replay.journal == nil && f.gate.tape == nil {
 		return nil, nil
 	}
 	var sent []byte
@@ -52,8 +52,16 @@ func (f *fetching) encode(err error) (outcome []byte, incomplete error) {
 		return encodeAnswers([]runtime.Answer{{Err: err}}), nil
 	}
 	f.head = f.response.AppendHead(nil)
-	outcome, f.body, incomplete = keepBody(f.head, f.response.Body, f.gate.replay.journal.Reserve())
+	outcome, f.body, incomplete = keepBody(f.head, f.response.Body, f.gate.reserve())
 	return outcome, incomplete
+}
+
+// reserve returns the room for an answer in the journal or the recording of the call.
+func (g *Gate) reserve() int {
+	if j := g.replay.journal; j != nil {
+		return j.Reserve()
+	}
+	return g.tape.reserve()
 }
 
 // keepBody reads a body for the journal, up to room bytes. The returned body has all bytes, including those beyond

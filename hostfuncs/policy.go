@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -36,6 +37,8 @@ type Plugin struct {
 
 	// Learn records in the audit log the lines that its calls need; see receipt.Learnt.
 	Learn bool
+	// Record is the time for which its calls are recorded, see package recording; zero records none.
+	Record time.Duration
 	// Updates names the update policy under which the operator approved these bytes in advance, as repeated in
 	// receipts; empty if only these bytes are approved.
 	Updates string

@@ -43,5 +43,5 @@ func number(raw json.RawMessage) (float64, bool) {
 }
 
 func progressFamily() family {
-	return family{name: "progress", methods: map[string]method{"notifications/progress": reportProgress}, replay: replaySilent}
+	return family{name: "progress", methods: map[string]method{"notifications/progress": reportProgress}, replay: replaySilent, stays: true}
 }

@@ -20,6 +20,7 @@ type replay struct {
 	writes *writes
 	// journal is nil if the plugin cannot ask.
 	journal *journal.Journal
+	tape    *tape
 }
 
 // asking sends a round. The error ends the call.
@@ -31,6 +32,16 @@ func (r *replay) round(ctx context.Context, round []runtime.Question, ask asking
 	if len(round) == 0 {
 		return nil
 	}
+	if r.call.Trial != nil {
+		return r.tape.answers(round)
+	}
+	answers := r.journaled(ctx, round, ask)
+	r.tape.asked(round, answers)
+	return answers
+}
+
+// journaled is round with the journal of the call.
+func (r *replay) journaled(ctx context.Context, round []runtime.Question, ask asking) []runtime.Answer {
 	j := r.journal
 	if j == nil {
 		answers, err := ask(ctx, round)
@@ -190,15 +201,16 @@ func (r *replay) next(e *entry, idempotent func() bool) (outcome []byte, replaye
 }
 
 // record records the outcome of an effect, and returns its error.
-func (r *replay) record(ctx context.Context, e *entry, err error) error {
+func (r *replay) record(ctx context.Context, e *effect, err error) error {
 	if r.unknown(ctx, err) {
 		return err
 	}
-	outcome, incomplete := e.encode(err)
+	outcome, incomplete := e.entry.encode(err)
 	if r.unknown(ctx, incomplete) {
 		return incomplete
 	}
-	r.journal.Record(outcome, e.method, e.request...)
+	r.journal.Record(outcome, e.entry.method, e.entry.request...)
+	r.tape.add(e, outcome, err)
 	return err
 }
 

@@ -240,5 +240,6 @@ func secretFamily() family {
 	return family{
 		name: "secret", acts: []string{"read the secret NAME"}, explain: named("secret", "read the secret ", revealed),
 		methods: map[string]method{"secrets/list": listSecrets, "secrets/get": revealSecret}, // values are never journaled
+		stays:   true,
 	}
 }

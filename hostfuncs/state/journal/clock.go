@@ -28,6 +28,15 @@ func (c *clock) begin() {
 // catchUp advances the clock to the real time.
 func (c *clock) catchUp() { c.now = max(c.now, c.real().UnixNano()-c.base) }
 
+// CatchUp advances the clock to the real time, and returns it.
+func (c *clock) CatchUp() (now int64) {
+	c.catchUp()
+	return c.now
+}
+
+// Advance advances the clock to a value that CatchUp returned in an earlier run.
+func (c *clock) Advance(to int64) { c.now = max(c.now, to) }
+
 // Now returns the wall clock. It starts at the beginning of the call, and advances with entries, sleeps and reads, so
 // that every run sees the same times.
 func (c *clock) Now() time.Time {

@@ -21,6 +21,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,13 @@ type Journal struct {
 
 // New returns the journal of a call that begins now. Bind must be called before use.
 func New() *Journal { return &Journal{clock: clock{real: time.Now}} }
+
+// Blank returns a journal without entries, with the beginning and the random numbers of this one.
+func (j *Journal) Blank() *Journal {
+	b := New()
+	b.seed, b.base, b.random = j.seed, j.base, rand.NewChaCha8(j.seed)
+	return b
+}
 
 // Bound reports whether Bind has been called.
 func (j *Journal) Bound() bool { return j.binding != nil }

@@ -1,0 +1,266 @@
+package recording
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind is what differs between a recorded call and its trial.
+type Kind string
+
+// The kinds of differences, the weightiest first.
+const (
+	NewHost     Kind = "host"      // a request to a host that no recorded call reached
+	NewSecret   Kind = "secret"    // a secret in a request, or read, that was not before
+	NewFile     Kind = "file"      // a file or folder that the call did not touch
+	NewTool     Kind = "tool"      // a tool of another plugin
+	NewQuestion Kind = "question"  // a question to the client
+	NewRequest  Kind = "request"   // a request to a known host
+	Other       Kind = "effect"    // any other new effect
+	Arguments   Kind = "arguments" // a known effect with other arguments
+	Failed      Kind = "failed"    // no answer, where there was one
+	Answer      Kind = "answer"
+	Gone        Kind = "gone" // an effect that the call had
+)
+
+var kinds = [...]Kind{NewHost, NewSecret, NewFile, NewTool, NewQuestion, NewRequest, Other, Arguments, Failed, Answer, Gone}
+
+// Difference is one difference, in one call or in several.
+type Difference struct {
+	Kind   Kind      `json:"kind"`
+	What   string    `json:"what"`             // the effect, or the entry whose answer differs
+	Denied bool      `json:"denied,omitempty"` // the grants do not allow it
+	Entry  string    `json:"entry"`            // the tool, prompt or resource of the first such call
+	First  time.Time `json:"first"`            // of that call
+	Calls  int       `json:"calls"`
+	Before string    `json:"before,omitempty"` // an excerpt of the arguments or the answer, around the first difference
+	After  string    `json:"after,omitempty"`
+}
+
+// Report compares recorded calls with their trials.
+type Report struct {
+	Recorded    int          `json:"recorded"` // calls
+	Tried       int          `json:"tried"`    // of them
+	Damaged     int          `json:"damaged,omitempty"`
+	Since       time.Time    `json:"since"` // of the oldest call
+	Differences []Difference `json:"differences"`
+	// Failed is why no call was tried; empty if some were.
+	Failed string `json:"failed,omitempty"`
+}
+
+// Compare returns the differences between calls and their trials, which are as many or fewer: calls without one were
+// not tried.
+func Compare(calls, trials []Call) Report {
+	r := Report{Recorded: len(calls), Tried: len(trials), Differences: []Difference{}}
+	hosts := map[string]bool{}
+	for i, c := range calls {
+		if i == 0 || c.Time.Before(r.Since) {
+			r.Since = c.Time
+		}
+		for _, x := range c.Exchanges {
+			hosts[hostOf(&x)] = true
+		}
+	}
+	m := merger{at: map[string]int{}}
+	for i := range trials {
+		m.compare(&calls[i], &trials[i], hosts)
+	}
+	slices.SortStableFunc(m.found, func(a, b Difference) int {
+		return cmp.Compare(slices.Index(kinds[:], a.Kind), slices.Index(kinds[:], b.Kind))
+	})
+	r.Differences = append(r.Differences, m.found...)
+	return r
+}
+
+// hostOf returns the host of a request; empty for other effects.
+func hostOf(x *Exchange) string {
+	_, address, _ := strings.Cut(x.Act, " ")
+	u, err := url.Parse(address)
+	if x.Family != "net" || err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// merger counts equal differences of several calls as one.
+type merger struct {
+	found []Difference
+	at    map[string]int
+	call  *Call // the current one
+	once  map[string]bool
+}
+
+func (m *merger) add(d Difference) {
+	key := string(d.Kind) + "\x00" + d.What
+	if d.Denied {
+		key += "\x00denied"
+	}
+	if m.once[key] {
+		return
+	}
+	m.once[key] = true
+	if i, known := m.at[key]; known {
+		m.found[i].Calls++
+		return
+	}
+	d.Entry, d.First, d.Calls = m.call.Entry, m.call.Time, 1
+	m.at[key] = len(m.found)
+	m.found = append(m.found, d)
+}
+
+// compare adds the differences of one call.
+func (m *merger) compare(call, trial *Call, hosts map[string]bool) {
+	m.call, m.once = call, map[string]bool{}
+	before, after := unmatched(call.Exchanges, trial.Exchanges)
+	for _, x := range after {
+		i := slices.IndexFunc(before, func(y *Exchange) bool { return y.Family == x.Family && y.Act == x.Act })
+		if i < 0 && x.Family == "net" {
+			i = slices.IndexFunc(before, func(y *Exchange) bool { return y.Family == x.Family && address(y.Act) == address(x.Act) })
+		}
+		if i < 0 {
+			m.add(Difference{Kind: kindOf(x, hosts), What: x.Act, Denied: x.Denied, After: excerpt(string(x.Request), 0)})
+			m.secrets(x, nil)
+			continue
+		}
+		y := before[i]
+		before = slices.Delete(before, i, i+1)
+		m.secrets(x, y.Secrets)
+		was, is := argumentsOf(y, x)
+		was, is = excerpts(was, is)
+		m.add(Difference{Kind: Arguments, What: address(x.Act), Denied: x.Denied, Before: was, After: is})
+	}
+	for _, y := range before {
+		if !y.Denied {
+			m.add(Difference{Kind: Gone, What: y.Act})
+		}
+	}
+	m.ends(call, trial)
+}
+
+// ends compares the ends of a call.
+func (m *merger) ends(call, trial *Call) {
+	switch {
+	case trial.Failed != "" && call.Failed == "":
+		m.add(Difference{Kind: Failed, What: call.Entry, After: excerpt(trial.Failed, 0)})
+	case trial.Failed == "" && !sameJSON(call.Answer, trial.Answer):
+		was, is := excerpts(cmp.Or(string(call.Answer), call.Failed), string(trial.Answer))
+		m.add(Difference{Kind: Answer, What: call.Entry, Before: was, After: is})
+	}
+}
+
+// secrets adds the secrets of a request that were not in it before.
+func (m *merger) secrets(x *Exchange, before []string) {
+	for _, name := range x.Secrets {
+		if !slices.Contains(before, name) {
+			m.add(Difference{Kind: NewSecret, What: name + " in " + address(x.Act), Denied: x.Denied})
+		}
+	}
+}
+
+// unmatched returns the exchanges of each side that have no equal one on the other.
+func unmatched(before, after []Exchange) (gone, fresh []*Exchange) {
+	count := map[string]int{}
+	key := func(x *Exchange) string { return x.Family + "\x00" + x.Act + "\x00" + string(x.Request) }
+	for i := range before {
+		count[key(&before[i])]++
+	}
+	for i := range after {
+		if k := key(&after[i]); count[k] > 0 {
+			count[k]--
+			continue
+		}
+		fresh = append(fresh, &after[i])
+	}
+	for i := len(before) - 1; i >= 0; i-- { // the last ones are those without a partner
+		if k := key(&before[i]); count[k] > 0 {
+			count[k]--
+			gone = append(gone, &before[i])
+		}
+	}
+	slices.Reverse(gone)
+	return gone, fresh
+}
+
+// kindOf returns the kind of a new effect.
+func kindOf(x *Exchange, hosts map[string]bool) Kind {
+	switch x.Family {
+	case "net":
+		if hosts[hostOf(x)] {
+			return NewRequest
+		}
+		return NewHost
+	case "fs":
+		return NewFile
+	case "secret":
+		return NewSecret
+	case "tools":
+		return NewTool
+	case "client", "sampling", "elicitation", "roots":
+		return NewQuestion
+	}
+	return Other
+}
+
+// address returns an act without its query.
+func address(act string) string {
+	act, _, _ = strings.Cut(act, "?")
+	return act
+}
+
+// argumentsOf returns what differs between two effects of one address: their queries too, if they do.
+func argumentsOf(before, after *Exchange) (was, is string) {
+	was, is = string(before.Request), string(after.Request)
+	if before.Act != after.Act {
+		was, is = before.Act+"\n"+was, after.Act+"\n"+is
+	}
+	return was, is
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// Sizes of an excerpt, in bytes.
+const (
+	maxExcerpt = 400
+	lead       = 40 // before the first difference
+)
+
+// excerpts returns the parts of two texts around their first difference.
+func excerpts(was, is string) (string, string) {
+	same := 0
+	for same < len(was) && same < len(is) && was[same] == is[same] {
+		same++
+	}
+	return excerpt(was, same), excerpt(is, same)
+}
+
+// excerpt returns the part of a text around a position, in whole characters.
+func excerpt(text string, at int) string {
+	from := max(0, min(at, len(text))-lead)
+	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	to := min(len(text), from+maxExcerpt)
+	for to < len(text) && to > from && !utf8.RuneStart(text[to]) {
+		to--
+	}
+	part := strings.ToValidUTF8(text[from:to], "\ufffd")
+	if from > 0 {
+		part = "…" + part
+	}
+	if to < len(text) {
+		part += "…"
+	}
+	return part
+}

@@ -1,0 +1,108 @@
+package recording
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func request(act, body, outcome string) Exchange {
+	return Exchange{Family: "net", Act: act, Request: []byte("\n" + body), Outcome: []byte(outcome)}
+}
+
+func did(exchanges ...Exchange) Call {
+	return Call{Entry: "send", Time: time.Unix(1000, 0), Answer: json.RawMessage(`{"a":1}`), Exchanges: exchanges}
+}
+
+// kindsOf describes differences in one line.
+func kindsOf(r Report) string {
+	var all []string
+	for _, d := range r.Differences {
+		text := fmt.Sprintf("%s %s", d.Kind, d.What)
+		if d.Denied {
+			text += " denied"
+		}
+		if d.Calls > 1 {
+			text += fmt.Sprintf(" ×%d", d.Calls)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestCompare_namesEachDifference(t *testing.T) {
+	get, post := request("GET https://a.example/x?q=1", "", "r"), request("POST https://a.example/y", "old", "r")
+	file := Exchange{Family: "fs", Act: "read ~/a"}
+	denied := request("GET https://c.example/", "", "")
+	denied.Denied = true
+	keyed := post
+	keyed.Secrets = []string{"token"}
+	keyed.Request = []byte("\nnew")
+	failed, other := did(get), did(get)
+	failed.Answer, failed.Failed = nil, "the guest trapped"
+	other.Answer = json.RawMessage(`{"a":2}`)
+	spaced := did(get)
+	spaced.Answer = json.RawMessage(`{ "a": 1 }`)
+	for name, c := range map[string]struct {
+		was, is Call
+		want    string
+	}{
+		"the same":       {did(get, post, file), did(file, get, post), ""},
+		"formatting":     {did(get), spaced, ""},
+		"new host":       {did(get), did(get, request("POST https://b.example/", "secret", "")), "host POST https://b.example/"},
+		"other port":     {did(get), did(get, request("GET https://a.example:8443/x", "", "")), "host GET https://a.example:8443/x"},
+		"upper case":     {did(get), did(get, request("GET https://A.example/z", "", "")), "request GET https://A.example/z"},
+		"new denied":     {did(get), did(get, denied), "host GET https://c.example/ denied"},
+		"new path":       {did(get), did(get, request("GET https://a.example/z", "", "")), "request GET https://a.example/z"},
+		"other query":    {did(get), did(request("GET https://a.example/x?q=2", "", "r")), "arguments GET https://a.example/x"},
+		"other body":     {did(post), did(request("POST https://a.example/y", "new", "r")), "arguments POST https://a.example/y"},
+		"twice":          {did(post), did(post, post), "request POST https://a.example/y"},
+		"secret":         {did(post), did(keyed), "secret token in POST https://a.example/y, arguments POST https://a.example/y"},
+		"file":           {did(), did(file), "file read ~/a"},
+		"write":          {did(file), did(file, Exchange{Family: "fs", Act: "write ~/a"}), "file write ~/a"},
+		"tool":           {did(), did(Exchange{Family: "tools", Act: "call x"}), "tool call x"},
+		"question":       {did(), did(Exchange{Family: "client", Act: "ask the client: roots/list"}), "question ask the client: roots/list"},
+		"key":            {did(), did(Exchange{Family: "kv", Act: "store a value"}), "effect store a value"},
+		"reveal":         {did(), did(Exchange{Family: "secret", Act: "read the secret t"}), "secret read the secret t"},
+		"gone":           {did(get, file), did(get), "gone read ~/a"},
+		"failed":         {did(get), failed, "failed send"},
+		"failed both":    {failed, failed, ""},
+		"answer":         {did(get), other, "answer send"},
+		"answers now":    {failed, other, "answer send"},
+		"order of kinds": {did(get), func() Call { c := other; c.Exchanges = []Exchange{get, file, denied}; return c }(), "host GET https://c.example/ denied, file read ~/a, answer send"},
+	} {
+		if got := kindsOf(Compare([]Call{c.was}, []Call{c.is})); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Equal differences of several calls are one, and a host that any recorded call reached is known.
+func TestCompare_countsCalls(t *testing.T) {
+	known, fresh := request("GET https://a.example/", "", "r"), request("GET https://b.example/", "", "")
+	r := Compare([]Call{did(known), did(known), did(), did(fresh)}, []Call{did(known, fresh), did(known, known), did(request("GET https://c.example/", "", ""))})
+	if got := kindsOf(r); got != "host GET https://c.example/, request GET https://b.example/, request GET https://a.example/" || r.Recorded != 4 || r.Tried != 3 {
+		t.Errorf("got %q of %d and %d, want each once, of 4 and 3", got, r.Recorded, r.Tried)
+	}
+	many := []Call{did(known), did(known), did(known)}
+	if got := kindsOf(Compare(many, []Call{did(known, fresh), did(known, fresh), did(known)})); got != "host GET https://b.example/ ×2" {
+		t.Errorf("got %q, want the new host in two calls", got)
+	}
+}
+
+// An excerpt is short, shows the first difference, and is whole characters.
+func TestCompare_excerptsAreBounded(t *testing.T) {
+	was, is := strings.Repeat("é", 5000)+"old"+strings.Repeat("x", 5000), strings.Repeat("é", 5000)+"new"+strings.Repeat("x", 5000)
+	d := Compare([]Call{did(request("POST https://a.example/", was, "r"))}, []Call{did(request("POST https://a.example/", is, "r"))}).Differences[0]
+	for _, c := range []struct{ got, want string }{{d.Before, "old"}, {d.After, "new"}} {
+		if !strings.Contains(c.got, c.want) || len(c.got) > maxExcerpt+10 || strings.Contains(c.got, "\ufffd") {
+			t.Errorf("got %d bytes %q, want an excerpt with %q", len(c.got), c.got, c.want)
+		}
+	}
+	binary := Compare([]Call{did()}, []Call{did(request("POST https://a.example/", "\xff\xfe", ""))}).Differences[0]
+	if !strings.Contains(binary.After, "\ufffd") {
+		t.Errorf("got %q, want valid UTF-8", binary.After)
+	}
+}
