@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
@@ -34,6 +35,7 @@ type Config struct {
 	State     runtime.State     // the lifetime of an instance; "" is the plugin's request, if allowed
 	Frozen    bool              // its clocks stand still
 	Seed      string            // the seed of its random numbers; "" is random
+	Record    time.Duration     // for how long its calls are recorded; 0 records none
 	Learn     bool              // log the grant lines that its calls need, in the audit log
 	Updates   Updates           // new bytes that may serve without approval; "" is none
 }

@@ -130,7 +130,7 @@ func (st *starter) newGeneration(home *plugin.Plugin, p *plan, limits runtime.Li
 	c := p.config
 	g := &generation{name: p.name, config: c, limits: limits, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
-		Learn: c.Learn, Frozen: c.Frozen, Seed: c.Seed}
+		Learn: c.Learn, Record: c.Record, Frozen: c.Frozen, Seed: c.Seed}
 	o := plugin.Options{State: c.State, Limits: limits, Publish: catalog.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: st.places, Logger: st.log,

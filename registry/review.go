@@ -35,6 +35,9 @@ func (v *Review) Placed(path string, origin lock.Origin) *Review {
 	return &w
 }
 
+// Bytes returns the new bytes of the plugin.
+func (v *Review) Bytes() []byte { return v.raw }
+
 // Sources returns the differences between the sources of a script; nil for other plugins.
 func (v *Review) Sources() []script.FileChange {
 	after := sourcesOf(v.raw)

@@ -141,7 +141,7 @@ func (a *adding) refusal(r source.Ref, err error) error {
 
 // installed asks about a candidate and installs it.
 func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.Candidate) error {
-	text, err := candidateText(c)
+	text, err := candidateText(ctx, s, c)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.
 }
 
 // candidateText describes a plugin before it is installed: its source, and its description or the difference.
-func candidateText(c *install.Candidate) (string, error) {
+func candidateText(ctx context.Context, s *settings.Settings, c *install.Candidate) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "from    %s\n", ui.Line(c.Origin.From))
 	if c.Origin.Digest != c.Description.Digest {
@@ -184,7 +184,8 @@ func candidateText(c *install.Candidate) (string, error) {
 	fmt.Fprintf(&text, "into    %s\n\n", ui.Line(c.File))
 	if !c.New() && c.Review != nil {
 		review.Print(&text, c.Review, false)
-		return text.String(), nil
+		err := printEffects(ctx, &text, s, c.Review, false)
+		return text.String(), err
 	}
 	d := *c.Description
 	d.Imports = nil // those of its toolchain, mostly; inspect lists them

@@ -15,17 +15,22 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 func newApprove(std stdio) *cobra.Command {
-	var reject, all bool
+	var reject, all, asJSON bool
 	c := &cobra.Command{
 		Use:   "approve PLUGIN [DIR]",
 		Short: "show the changes of a plugin that is held, and approve it",
 		Long: `Show the changes of a plugin that is held, and approve it: its code, imports and
 wants, and the definitions of its tools, word by word. New tools are a line each, and long lists are counted; --all
-prints everything. The answer is read from the terminal that the command was started at, and from nowhere else.
+prints everything. With record: in the plugin's section, its recorded calls are run again with the new bytes and the
+recorded answers, and what they would do differently is shown; nothing of that leaves this machine.
+
+The answer is read from the terminal that the command was started at, and from nowhere else.
 
 Exit code 1: the answer was no, or nothing waits for one.`,
 		Args: words(1, 2),
@@ -34,13 +39,53 @@ Exit code 1: the answer was no, or nothing waits for one.`,
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return printChanges(c.Context(), s, std, args[0])
+			}
 			return approve(c.Context(), s, std, args[0], reject, all)
 		},
 	}
 	c.Flags().BoolVar(&reject, "reject", false, "ask whether it is to be refused for good")
 	c.Flags().BoolVar(&all, "all", false, "show every difference in full, however many there are")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as JSON, and ask nothing")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
+}
+
+// changes are the differences of a plugin that is held, as JSON.
+type changes struct {
+	Plugin   string            `json:"plugin"`
+	File     string            `json:"file"`
+	Before   string            `json:"before,omitempty"` // digest
+	After    string            `json:"after"`
+	Rejected bool              `json:"rejected,omitempty"`
+	Terms    []change          `json:"terms"`
+	Effects  *recording.Report `json:"effects"` // null without recorded calls
+}
+
+// change is a lock.Change, as JSON.
+type change struct {
+	What   string `json:"what"`
+	Entry  string `json:"entry,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// printChanges prints the changes of a plugin that is held.
+func printChanges(ctx context.Context, s *settings.Settings, std stdio, name string) error {
+	v, err := reviewOf(ctx, s, std, name)
+	if err != nil {
+		return err
+	}
+	c := changes{Plugin: v.Name, File: v.File, Before: v.Before.Digest, After: v.After.Digest, Rejected: v.Rejected, Terms: []change{}}
+	for _, one := range lock.Difference(v.Before, v.After) {
+		c.Terms = append(c.Terms, change(one))
+	}
+	if c.Effects, err = host.Trial(ctx, s, v); err != nil {
+		return err
+	}
+	return ui.WriteJSON(std.out, c)
 }
 
 // approve asks the operator about one plugin and records the answer.
@@ -55,6 +100,9 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	}
 	var text strings.Builder
 	review.Print(&text, v, all)
+	if err := printEffects(ctx, &text, s, v, all); err != nil {
+		return err
+	}
 	question := fmt.Sprintf("may %s serve with these bytes?", ui.Line(name))
 	if reject {
 		question = fmt.Sprintf("refuse these bytes of %s for good?", ui.Line(name))
@@ -64,6 +112,18 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 		return err
 	}
 	return record(ctx, std.out, s, v, yes, reject)
+}
+
+// printEffects writes how the effects of the recorded calls differ with the reviewed bytes. New plugins have none.
+func printEffects(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review, all bool) error {
+	if v.Before.Digest == "" || v.Before.Digest == v.After.Digest {
+		return nil
+	}
+	report, err := host.Trial(ctx, s, v)
+	if err == nil {
+		review.PrintEffects(w, report, all)
+	}
+	return err
 }
 
 // reviewOf reviews one plugin of a folder.

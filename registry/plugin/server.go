@@ -68,6 +68,7 @@ func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Req
 	if concluded := gate.Conclude(err); err == nil {
 		err = concluded
 	}
+	gate.Keep(answer, err)
 	if err != nil {
 		return nil, t.Abort(err)
 	}

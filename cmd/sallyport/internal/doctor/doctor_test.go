@@ -172,7 +172,7 @@ func TestReport_repairsFoldersAndModes(t *testing.T) {
 	}
 }
 
-// A folder that is a link belongs to somebody else, perhaps: its target is not changed, and the finding stays.
+// The target of a link may belong to another user: its mode is not changed, and the finding stays.
 func TestRepair_changesNoTargetOfALink(t *testing.T) {
 	i := installed(t, "")
 	shared, plugins := filepath.Join(i.home, "shared"), filepath.Join(i.home, "plugins")

@@ -66,14 +66,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
-	engine, err := runtime.NewEngine(ctx, &runtime.EngineOptions{
-		CacheDir: s.State().Compiled(),
-		Compiler: CompileInChild(s.State().Compiled(), log),
-		Host:     Functions(),
-		Logger:   log,
-		Kept:     uint64(s.Bytes("limits.kept")),
-		Loaded:   uint64(s.Bytes("limits.loaded")),
-	})
+	engine, err := newEngine(ctx, s, log)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +79,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		}),
 	}
 	h.Gates = h.newGates(o.Files)
+	if o.Files == nil {
+		pruneRecordings(s)
+	}
 	if err := h.Gates.Recover(); err != nil {
 		log.Error("writes of an earlier run could not be committed", "error", err)
 	}
@@ -96,6 +92,17 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
+func newEngine(ctx context.Context, s *settings.Settings, log *slog.Logger) (*runtime.Engine, error) {
+	return runtime.NewEngine(ctx, &runtime.EngineOptions{
+		CacheDir: s.State().Compiled(),
+		Compiler: CompileInChild(s.State().Compiled(), log),
+		Host:     Functions(),
+		Logger:   log,
+		Kept:     uint64(s.Bytes("limits.kept")),
+		Loaded:   uint64(s.Bytes("limits.loaded")),
+	})
+}
+
 // Gates returns the gates of a host that serves nothing, to query their decisions. The caller closes them.
 func Gates(s *settings.Settings) *hostfuncs.Host {
 	h := &Host{settings: s, log: slog.New(slog.DiscardHandler)}
@@ -104,6 +111,10 @@ func Gates(s *settings.Settings) *hostfuncs.Host {
 
 // newGates returns the gates, with Sallyport's own files denied to every plugin.
 func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
+	return hostfuncs.NewHost(h.gateOptions(files))
+}
+
+func (h *Host) gateOptions(files []registry.File) *hostfuncs.Options {
 	s := h.settings
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -116,7 +127,7 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		asked, forms = h.newOperator(), h.newForms()
 	}
 	upstream, _ := trace.ParseUpstream(s.Text("trace")) // validated with the settings
-	return hostfuncs.NewHost(&hostfuncs.Options{
+	return &hostfuncs.Options{
 		Logger: h.log,
 		Home:   home,
 		State:  s.Text("state"),
@@ -129,13 +140,14 @@ func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
 		Flags:        s.Flags(),
 		FullReceipts: s.Text("receipt") == "full",
 		Trace:        upstream,
+		Recordings:   Recordings(s),
 
 		Protected: protected(s, files),
 		Web: egress.Options{
 			Proxy:     func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) },
 			UserAgent: "sallyport/" + Version(),
 		},
-	})
+	}
 }
 
 // advice returns the command that adds a grant: a --grant flag for files named on the command line, else the command

@@ -63,6 +63,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Seed:     seedOf(p),
 		Updates:  updatesOf(p.Trust),
 		Learn:    p.Learn,
+		Record:   p.Record,
 
 		Workspace: p.Workspace,
 		Use: hostfuncs.Limits{

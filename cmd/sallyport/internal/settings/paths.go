@@ -4,7 +4,7 @@ import "path/filepath"
 
 // StateFolder is the path of a state folder. Unless the operator sets other places, it holds:
 //
-//	sallyport.log  tokens  token  state-keys  console  hosts/  audit/  compiled/  approved/  sallyport.lock
+//	sallyport.log  tokens  token  state-keys  console  hosts/  audit/  compiled/  approved/  recorded/  sallyport.lock
 type StateFolder string
 
 // State returns the state folder.
@@ -23,6 +23,9 @@ func (d StateFolder) Compiled() string { return d.join("compiled") }
 
 // Approved returns the folder with the bytes of approved plugins.
 func (d StateFolder) Approved() string { return d.join("approved") }
+
+// Recorded returns the folder of recorded calls.
+func (d StateFolder) Recorded() string { return d.join("recorded") }
 
 // Keys returns the file of this state folder's own keys, which seal continuations.
 func (d StateFolder) Keys() string { return d.join("state-keys") }

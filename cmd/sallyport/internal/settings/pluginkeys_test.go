@@ -10,7 +10,7 @@ import (
 // The reader takes a value for each key of PluginKeys, and records it under the key's name.
 func TestPluginKeys_areRead(t *testing.T) {
 	values := map[string]string{"path": "x.wasm", "digest": "sha256:" + strings.Repeat("0", 64), "list": "[x]", "bytes": "1MiB",
-		"duration": "1s", "count": "1", "rate": "0.5", "grants": "[elicitation]"}
+		"duration": "1s", "days": "7d", "count": "1", "rate": "0.5", "grants": "[elicitation]"}
 	for _, k := range PluginKeys() {
 		words := []string{values[k.Type]}
 		if words[0] == "" {
@@ -28,6 +28,18 @@ func TestPluginKeys_areRead(t *testing.T) {
 			} else if got := s.Plugins[0].Written; len(got) != 1 || got[0].Name != k.Name {
 				t.Errorf("%s: got %+v, want one value of %s", text, got, k.Name)
 			}
+		}
+	}
+}
+
+func TestPluginRecord_takesDaysOnly(t *testing.T) {
+	for _, word := range []string{"0d", "31d", "7", "1GiB", "'7d,1GiB'", "-1d", "week", "''", "[7d]", "1h"} {
+		file := filepath.Join(t.TempDir(), "sallyport.yaml")
+		if err := os.WriteFile(file, []byte("plugins: {p: {record: "+word+"}}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Load(Options{File: file}); err == nil || !strings.Contains(err.Error(), "p.record") {
+			t.Errorf("%s: got %+v, %v, want an error of p.record", word, s, err)
 		}
 	}
 }

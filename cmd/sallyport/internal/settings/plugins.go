@@ -22,10 +22,11 @@ type Plugin struct {
 	Trust    Trust
 	Publish  Publish
 	Limits   Limits
-	State    string // lifetime of an instance; "" is the plugin's choice
-	Frozen   bool   // clocks do not advance
-	Seeded   bool   // random numbers are the same in each call
-	Learn    bool   // record the grants that its calls need in the audit log
+	State    string        // lifetime of an instance; "" is the plugin's choice
+	Frozen   bool          // clocks do not advance
+	Seeded   bool          // random numbers are the same in each call
+	Record   time.Duration // for how long its calls are recorded; 0 records none
+	Learn    bool          // record the grants that its calls need in the audit log
 	// Grants are its permissions, under the ceilings of the file and its own.
 	Grants *grant.Set
 	// Workspace is the absolute path of {workspace} in its grants; "" is none.
@@ -156,6 +157,8 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 		p.Seeded, err = special(v, name, "real", "seeded")
 	case "learn":
 		p.Learn, err = boolean(v, name)
+	case "record":
+		p.Record, err = age(v, name)
 	case "updates":
 		p.Trust.Updates, err = oneOf(v, name, "approve", "same-interface")
 	case "dev":
@@ -241,6 +244,22 @@ func oneOf(n *strictyaml.Node, name string, words ...string) (string, error) {
 func special(n *strictyaml.Node, name, usual, other string) (bool, error) {
 	text, err := oneOf(n, name, usual, other)
 	return text == other, err
+}
+
+// maxRecord is recording.MaxAge.
+const maxRecord = 30 * 24 * time.Hour
+
+// age reads the time for which calls are recorded.
+func age(n *strictyaml.Node, name string) (time.Duration, error) {
+	text, err := n.Scalar(name)
+	if err != nil {
+		return 0, err
+	}
+	days, size, err := ParseKeep(text)
+	if err != nil || size != 0 || days <= 0 || days > maxRecord {
+		return 0, n.Errorf("%s: %q is not 1 to 30 days; write 7d", name, text)
+	}
+	return days, nil
 }
 
 // digestText matches a SHA-256 as printed by inspect and the log.

@@ -117,7 +117,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"bad bool", "http: {no_token: yes}\n", `:1: http.no_token: "yes" is neither true nor false`},
 		{"plugin name", "plugins:\n  a-b: {}\n", `:2: "a-b" cannot be a plugin's name; use letters, digits and single underscores between them`},
 		{"reserved", "plugins:\n  sallyport: {}\n", `:2: "sallyport" cannot be a plugin's name; use letters, digits and single underscores between them`},
-		{"plugin key", "plugins:\n  a:\n    allowed_hosts: x\n", `:3: unknown key "allowed_hosts" in plugin a; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, updates, dev, workspace, grants, max_grants`},
+		{"plugin key", "plugins:\n  a:\n    allowed_hosts: x\n", `:3: unknown key "allowed_hosts" in plugin a; known are source, digest, disabled, prefix, publish, limits, state, clock, random, learn, record, updates, dev, workspace, grants, max_grants`},
 		{"plugin limit", "plugins:\n  a:\n    limits: {memory: 1MiB, fuel: 2}\n", `:3: unknown key "fuel" in a.limits; known are memory, deadline, task, output, concurrency`},
 		{"state", "plugins:\n  a: {state: forever}\n", `:2: a.state: "forever" is none of call, fresh, session, plugin`},
 		{"clock", "plugins:\n  a: {clock: slow}\n", `:2: a.clock: "slow" is none of real, frozen`},
