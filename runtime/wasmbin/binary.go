@@ -103,8 +103,10 @@ type Binary struct {
 	imported   int      // number of imports in funcs
 	tables     int      // number of imports in Tables
 	tableTypes []byte
-	start      uint32 // the start function
-	dataCount  int64  // -1 without a data count section
+	tags       []uint32 // type index of every tag
+	unwinds    bool     // see Unwinds
+	start      uint32   // the start function
+	dataCount  int64    // -1 without a data count section
 }
 
 // section is the position of a section in the file.
@@ -153,6 +155,13 @@ func (b *Binary) FuncType(fn uint32) (typ uint32, ok bool) {
 	}
 	return b.funcs[fn], true
 }
+
+// Tags returns the type of each tag.
+func (b *Binary) Tags() []uint32 { return b.tags }
+
+// Unwinds reports whether the module has tags, exception references or instructions of exceptions. Read finds the first
+// two, and Check all of them.
+func (b *Binary) Unwinds() bool { return b.unwinds }
 
 type funcType struct{ params, results []byte }
 

@@ -21,7 +21,8 @@ func Check(b *Binary, l Limits) (*Checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checked{anew, c.leaf, c.beside()}, nil
+	anew.unwinds = anew.unwinds || c.unwinds
+	return &Checked{anew, l, c.leaf, c.beside()}, nil
 }
 
 // Outline checks the limits that Check applies to everything but the code and the names, in a fraction of its time: it
@@ -63,6 +64,7 @@ type checker struct {
 	vars     int    // globals, including imported ones
 	vectors  int    // of them mutable v128 globals
 	entries  int    // of element segments
+	unwinds  bool   // of Binary.Unwinds
 	out      []byte // the canonical module
 }
 
@@ -141,6 +143,7 @@ func (c *checker) globals(r *reader, out []byte) []byte {
 	out = appendU32(out, uint32(n))
 	for i := 0; i < n && r.err == nil && c.err == nil; i++ {
 		typ, changes := r.valueType(), r.bool()
+		c.unwinds = c.unwinds || typ == ExnRef
 		if typ == vector && changes {
 			c.vectors++
 		}
@@ -157,7 +160,16 @@ func (c *checker) constant(r *reader, out []byte) []byte {
 	if r.constant(&c.in); c.in.Op == 0x23 && r.err == nil && !c.b.constantGlobal(c.in.X) {
 		r.fail(ErrMalformed, "a constant is that of global %d, which is not an imported constant, before offset %d", c.in.X, r.offset())
 	}
+	c.refersTo(&c.in)
 	return append(c.in.Append(out), 0x0b)
+}
+
+// refersTo notes an instruction with the type of exception references.
+func (c *checker) refersTo(in *Instruction) {
+	switch in.Op {
+	case 0x02, 0x03, 0x04, 0x1c, 0x1f, 0xd0: // blocks, select, ref.null
+		c.unwinds = c.unwinds || in.Type == ExnRef
+	}
 }
 
 // constantGlobal reports whether a global is imported and immutable.

@@ -279,7 +279,12 @@ func TestCheck_refusesMalformedSections(t *testing.T) {
 		is   error
 		want string
 	}{
-		"exceptions":        {code(none, []byte{0x08, 0}), wasmbin.ErrUnsupported, "instruction 0x8 at offset 23"},
+		"old exceptions":    {code(none, []byte{0x06, 0x40}), wasmbin.ErrUnsupported, "exceptions in their old encoding (wasm-opt --translate-to-exnref converts them), instruction 0x6 at offset 23"},
+		"throw":             {code(none, []byte{0x08, 0}), wasmbin.ErrMalformed, "function 0 names tag 0 of 0 before offset 25"},
+		"catch label":       {code(none, []byte{0x1f, 0x40, 1, 2, 1}, w.End), wasmbin.ErrMalformed, "function 0 branches out of itself before offset 28"},
+		"catch kind":        {code(none, []byte{0x1f, 0x40, 1, 4, 0}, w.End), wasmbin.ErrMalformed, "a catch clause of kind 4 at offset 26"},
+		"catch types":       {code(none, []byte{0x1f, 0x40, 1, 3, 0}, w.End), wasmbin.ErrMalformed, "function 0 catches 69 for a label of  before offset 28"},
+		"catch claim":       {code(none, []byte{0x1f, 0x40, 0xff, 0xff, 0xff, 0xff, 0x0f}, w.End), wasmbin.ErrTruncated, "a function body claims 4294967295 entries"},
 		"tail call":         {code(none, []byte{0x12, 0}), wasmbin.ErrUnsupported, "instruction 0x12 at offset 23"},
 		"threads":           {code(none, []byte{0xfe, 0x03, 0}), wasmbin.ErrUnsupported, "instruction 0xfe at offset 23"},
 		"bulk":              {code(none, []byte{0xfc, 18}), wasmbin.ErrUnsupported, "instruction 0xfc 18 at offset 23"},

@@ -15,6 +15,7 @@ const (
 	branches           // a vector of labels and a default
 	types              // a vector of one value type
 	refType            // a reference type
+	tryBlock           // a block type and a vector of catch clauses
 	oneByte            // a memory index, 0
 	leb32              // a signed number of 32 bits
 	leb64              // a signed number of 64 bits
@@ -24,7 +25,7 @@ const (
 	simd               // the 0xfd family
 )
 
-// opcodes is the immediate of every opcode of WebAssembly 2.0.
+// opcodes is the immediate of every opcode of WebAssembly 2.0 and of exceptions.
 var opcodes = func() (t [256]immediate) {
 	set := func(from, to int, i immediate) {
 		for op := from; op <= to; op++ {
@@ -34,6 +35,8 @@ var opcodes = func() (t [256]immediate) {
 	set(0x00, 0x01, none)     // unreachable, nop
 	set(0x02, 0x04, blockSig) // block, loop, if
 	set(0x05, 0x05, none)     // else
+	set(0x08, 0x08, index)    // throw
+	set(0x0a, 0x0a, none)     // throw_ref
 	set(0x0b, 0x0b, none)     // end
 	set(0x0c, 0x0d, index)    // br, br_if
 	set(0x0e, 0x0e, branches) // br_table
@@ -42,6 +45,7 @@ var opcodes = func() (t [256]immediate) {
 	set(0x11, 0x11, twoIndex) // call_indirect
 	set(0x1a, 0x1b, none)     // drop, select
 	set(0x1c, 0x1c, types)
+	set(0x1f, 0x1f, tryBlock)
 	set(0x20, 0x26, index)   // variables and tables
 	set(0x28, 0x3e, access)  // loads and stores
 	set(0x3f, 0x40, oneByte) // memory.size, memory.grow
@@ -115,7 +119,7 @@ func (f *function) leaf() int32 {
 func (f *function) check(i int, r *reader) {
 	b := f.c.b
 	sig := b.types[b.funcs[b.imported+i]]
-	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels}, number: b.imported + i, labels: append(f.labels[:0], label{op: 0x02, arity: len(sig.results)}), out: f.out[:0]}
+	*f = function{c: f.c, r: r, in: Instruction{Labels: f.in.Labels, Catches: f.in.Catches}, number: b.imported + i, labels: append(f.labels[:0], label{op: 0x02, carries: sig.results}), out: f.out[:0]}
 	f.over("the number of code bytes", len(r.b), f.c.l.Body)
 	f.declareLocals(len(sig.params))
 	for !r.done() && f.c.err == nil && len(f.labels) > 0 {
@@ -162,6 +166,7 @@ func (f *function) declareLocals(params int) {
 		count, typ := f.r.u32(), f.r.valueType()
 		total += uint64(count)
 		f.out = append(appendU32(f.out, count), typ)
+		f.c.unwinds = f.c.unwinds || typ == ExnRef
 	}
 	if total > uint64(f.c.l.Locals) {
 		f.c.over(fmt.Sprintf("the number of locals of function %d (at offset %d)", f.number, f.r.base),
@@ -178,12 +183,17 @@ func (f *function) instruction() {
 		return
 	}
 	f.out = in.Append(f.out)
+	f.c.refersTo(in)
 	if f.instructions++; f.flow.loops.now == 0 {
 		f.straight++
 	}
 	switch in.Op {
 	case 0x02, 0x03, 0x04: // block, loop, if
 		f.open(in)
+	case 0x1f: // try_table
+		f.try(in)
+	case 0x08, 0x0a: // throw, throw_ref
+		f.throw(in)
 	case 0x05:
 		f.orElse()
 	case 0x0b:

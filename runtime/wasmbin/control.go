@@ -2,9 +2,9 @@ package wasmbin
 
 // label is an open block.
 type label struct {
-	op    byte // 0x02 block, 0x03 loop, 0x04 if, 0x05 its else
-	arity int  // values that a branch to it carries
-	to    int  // number of branches to it
+	op      byte   // 0x02 block, 0x03 loop, 0x04 if, 0x05 its else, 0x1f try_table
+	carries []byte // types of the values that a branch to it carries
+	to      int    // number of branches to it
 }
 
 // depth is the current and the maximum nesting of a kind of block.
@@ -17,20 +17,20 @@ func (d *depth) add(n int) {
 
 // open enters a block, and counts its parameters and results.
 func (f *function) open(in *Instruction) {
-	op, params, results := in.Op, 0, 0
+	op := in.Op
+	var sig funcType
 	switch {
 	case in.Typed:
-		sig := f.signature(in.X)
-		params, results = len(sig.params), len(sig.results)
+		sig = f.signature(in.X)
 	case in.Type != NoResult:
-		results = 1
+		sig.results = eachType[in.Type : in.Type+1]
 	}
-	f.flow.crossing += params + results
-	arity := results
+	f.flow.crossing += len(sig.params) + len(sig.results)
+	carries := sig.results
 	if op == 0x03 {
-		arity = params
+		carries = sig.params
 	}
-	f.labels = append(f.labels, label{op: op, arity: arity})
+	f.labels = append(f.labels, label{op: op, carries: carries})
 	f.flow.blocks++
 	switch op {
 	case 0x03:
@@ -41,6 +41,54 @@ func (f *function) open(in *Instruction) {
 	}
 	f.flow.nest(op, 1)
 	f.over("the nesting", f.flow.nesting.now, f.c.l.Nesting)
+}
+
+// eachType holds each type at its own index, so that a part of it is a list of one type.
+var eachType = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+	}
+	return t
+}()
+
+// try enters a try_table. A clause branches to a label outside of it, and must carry the values of that label.
+func (f *function) try(in *Instruction) {
+	f.c.unwinds = true
+	for _, c := range in.Catches {
+		f.flow.branches++
+		if f.jump(c.Label); f.r.err != nil {
+			return
+		}
+		var carries []byte
+		if c.Tagged() {
+			carries = f.tag(c.Tag)
+		}
+		if c.Referred() {
+			carries = append(carries[:len(carries):len(carries)], ExnRef)
+		}
+		if to := f.labels[len(f.labels)-1-int(c.Label)].carries; string(to) != string(carries) {
+			f.r.fail(ErrMalformed, "function %d catches % x for a label of % x before offset %d", f.number, carries, to, f.r.offset())
+		}
+	}
+	f.open(in)
+}
+
+func (f *function) throw(in *Instruction) {
+	f.c.unwinds = true
+	if f.flow.branches++; in.Op == 0x08 {
+		f.flow.crossing += len(f.tag(in.X))
+	}
+}
+
+// tag returns the types of the values of a tag.
+func (f *function) tag(x uint32) []byte {
+	if f.r.err == nil && uint64(x) >= uint64(len(f.c.b.tags)) {
+		f.r.fail(ErrMalformed, "function %d names tag %d of %d before offset %d", f.number, x, len(f.c.b.tags), f.r.offset())
+	}
+	if f.r.err != nil {
+		return nil
+	}
+	return f.c.b.types[f.c.b.tags[x]].params
 }
 
 func (f *function) orElse() {
@@ -81,7 +129,7 @@ func (f *function) jump(to uint32) {
 	}
 	l := &f.labels[len(f.labels)-1-int(to)]
 	l.to++
-	f.flow.crossing += l.arity
+	f.flow.crossing += len(l.carries)
 	f.flow.chained += f.flow.chain
 }
 

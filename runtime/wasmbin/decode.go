@@ -21,7 +21,29 @@ type Instruction struct {
 	Wide [16]byte
 	// Labels are the targets of a br_table, the default last; valid until the next instruction.
 	Labels []uint32
+	// Catches are the clauses of a try_table; valid until the next instruction.
+	Catches []Catch
 }
+
+// Catch is a clause of a try_table. Label is outside of the try_table, where 0 is the innermost block around it.
+type Catch struct {
+	Kind       byte // CatchTag to CatchAllRef
+	Tag, Label uint32
+}
+
+// The kinds of a Catch, with the values of the binary format.
+const (
+	CatchTag    = 0
+	CatchTagRef = 1
+	CatchAll    = 2
+	CatchAllRef = 3
+)
+
+// Tagged reports whether the clause catches the exceptions of one tag, and not all.
+func (c Catch) Tagged() bool { return c.Kind <= CatchTagRef }
+
+// Referred reports whether the clause carries a reference to the exception.
+func (c Catch) Referred() bool { return c.Kind&1 == 1 }
 
 // NoResult is the Type of a block without parameters and results.
 const NoResult = 0x40
@@ -82,7 +104,7 @@ func (d *Decoder) Constant(in *Instruction) bool {
 	return d.r.err == nil
 }
 
-// ValueType reads a value type: a number, v128, funcref or externref.
+// ValueType reads a value type: a number, v128, funcref, externref or exnref.
 func (d *Decoder) ValueType() byte { return d.r.valueType() }
 
 // RefType reads a reference type: funcref or externref.
@@ -119,7 +141,11 @@ func (r *reader) next(in *Instruction) {
 		}
 		in.Type = r.valueType()
 	case refType:
-		in.Type = r.refType()
+		if in.Type = r.peek(); in.Type == ExnRef {
+			r.u8()
+		} else {
+			in.Type = r.refType()
+		}
 	case oneByte:
 		r.zero()
 	default:
@@ -143,7 +169,12 @@ func (r *reader) constantOrWide(in *Instruction) {
 		r.bulk(in)
 	case simd:
 		r.simd(in)
+	case tryBlock:
+		r.tryBlock(in)
 	default:
+		if legacyExceptions[in.Op] {
+			r.unsupported(in, "exceptions in their old encoding (wasm-opt --translate-to-exnref converts them), instruction %#x", in.Op)
+		}
 		r.unsupported(in, "instruction %#x", in.Op)
 	}
 }
@@ -164,6 +195,26 @@ func (r *reader) blockType(in *Instruction) {
 			r.fail(ErrMalformed, "a block type that is %d at offset %d", n, at)
 		}
 		in.X, in.Typed = uint32(n), true
+	}
+}
+
+// legacyExceptions are try, catch, rethrow, delegate and catch_all, which try_table has replaced.
+var legacyExceptions = [256]bool{0x06: true, 0x07: true, 0x09: true, 0x18: true, 0x19: true}
+
+// tryBlock reads the type and the clauses of a try_table.
+func (r *reader) tryBlock(in *Instruction) {
+	r.blockType(in)
+	in.Catches = in.Catches[:0]
+	for n := r.count(2); n > 0 && r.err == nil; n-- {
+		c := Catch{Kind: r.u8()}
+		if c.Kind > CatchAllRef {
+			r.fail(ErrMalformed, "a catch clause of kind %d at offset %d", c.Kind, r.offset()-1)
+		}
+		if c.Tagged() {
+			c.Tag = r.u32()
+		}
+		c.Label = r.u32()
+		in.Catches = append(in.Catches, c)
 	}
 }
 

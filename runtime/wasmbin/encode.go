@@ -12,10 +12,7 @@ func (in *Instruction) Append(out []byte) []byte {
 	case twoIndex, access:
 		return appendU32(appendU32(append(out, in.Op), in.X), in.Y)
 	case blockSig:
-		if in.Typed {
-			return AppendS64(append(out, in.Op), int64(in.X))
-		}
-		return append(out, in.Op, in.Type)
+		return in.appendBlockType(append(out, in.Op))
 	case branches:
 		out = appendU32(append(out, in.Op), uint32(len(in.Labels)-1))
 		for _, l := range in.Labels {
@@ -42,10 +39,30 @@ func (in *Instruction) appendConstantOrWide(out []byte) []byte {
 		return binary.LittleEndian.AppendUint64(append(out, in.Op), uint64(in.N))
 	case bulk:
 		return in.appendBulk(appendU32(append(out, in.Op), in.Sub))
+	case tryBlock:
+		return in.appendTry(append(out, in.Op))
 	case simd:
 		return in.appendSIMD(appendU32(append(out, in.Op), in.Sub))
 	}
 	return append(out, 0) // unreachable, since other opcodes are rejected
+}
+
+func (in *Instruction) appendBlockType(out []byte) []byte {
+	if in.Typed {
+		return AppendS64(out, int64(in.X))
+	}
+	return append(out, in.Type)
+}
+
+func (in *Instruction) appendTry(out []byte) []byte {
+	out = appendU32(in.appendBlockType(out), uint32(len(in.Catches)))
+	for _, c := range in.Catches {
+		if out = append(out, c.Kind); c.Tagged() {
+			out = appendU32(out, c.Tag)
+		}
+		out = appendU32(out, c.Label)
+	}
+	return out
 }
 
 func (in *Instruction) appendBulk(out []byte) []byte {

@@ -10,7 +10,7 @@ import (
 )
 
 // good are the valid value types.
-var good = []byte{w.I32, w.I64, w.F32, w.F64, w.V128, w.FuncRef, w.ExternRef}
+var good = []byte{w.I32, w.I64, w.F32, w.F64, w.V128, w.FuncRef, w.ExternRef, w.ExnRef}
 
 // refused reports whether Read or Check rejects a module with an error of this package.
 func refused(t *testing.T, name string, wasm []byte) bool {
@@ -31,6 +31,7 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 	raw := func(id byte, content ...byte) []byte { return append([]byte(w.Header), w.Section(id, content)...) }
 	none := []byte{0}
 	refs := []byte{w.FuncRef, w.ExternRef}
+	nulls := append(refs, w.ExnRef)
 	for name, c := range map[string]struct {
 		allowed []byte
 		build   func(t byte) []byte
@@ -39,7 +40,7 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 		"block":         {append([]byte{0x40, 0}, good...), func(t byte) []byte { return code(none, []byte{0x02, t}, w.End) }},
 		"loop":          {append([]byte{0x40, 0}, good...), func(t byte) []byte { return code(none, []byte{0x03, t}, w.End) }},
 		"if":            {append([]byte{0x40, 0}, good...), func(t byte) []byte { return code(none, []byte{0x04, t}, w.End) }},
-		"ref.null":      {refs, func(t byte) []byte { return code(none, []byte{0xd0, t}) }},
+		"ref.null":      {nulls, func(t byte) []byte { return code(none, []byte{0xd0, t}) }},
 		"local":         {good, func(t byte) []byte { return code([]byte{1, 1, t}) }},
 		"parameter":     {good, func(t byte) []byte { return raw(1, 1, 0x60, 1, t, 0) }},
 		"result":        {good, func(t byte) []byte { return raw(1, 1, 0x60, 0, 1, t) }},
@@ -47,9 +48,9 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 		"table":         {refs, func(t byte) []byte { return raw(4, 1, t, 0, 0) }},
 		"global":        {good, func(t byte) []byte { return raw(6, 1, t, 0, 0x41, 0, 0x0b) }},
 		"mutable":       {[]byte{0, 1}, func(t byte) []byte { return raw(6, 1, w.I32, t, 0x41, 0, 0x0b) }},
-		"imported":      {good, func(t byte) []byte { return raw(2, 1, 0, 0, 3, t, 0) }},
+		"imported":      {good[:7], func(t byte) []byte { return raw(2, 1, 0, 0, 3, t, 0) }},
 		"its mutable":   {[]byte{0, 1}, func(t byte) []byte { return raw(2, 1, 0, 0, 3, w.I32, t) }},
-		"initial null":  {refs, func(t byte) []byte { return raw(6, 1, w.FuncRef, 0, 0xd0, t, 0x0b) }},
+		"initial null":  {nulls, func(t byte) []byte { return raw(6, 1, w.FuncRef, 0, 0xd0, t, 0x0b) }},
 		"initial":       {[]byte{0xd2}, func(t byte) []byte { return raw(6, 1, w.I32, 0, t, 0, 0x0b) }},
 		"passive kind":  {none, func(t byte) []byte { return raw(9, 1, 1, t, 0) }},
 		"active kind":   {none, func(t byte) []byte { return raw(9, 1, 2, 0, 0x41, 0, 0x0b, t, 0) }},
@@ -60,6 +61,9 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 		"export":        {[]byte{1, 2, 3}, func(t byte) []byte { return raw(7, 1, 0, t, 0) }},
 		"data's memory": {none, func(t byte) []byte { return raw(11, 1, 2, t, 0x41, 0, 0x0b, 0) }},
 		"limits":        {none, func(t byte) []byte { return raw(5, 1, t, 0) }},
+		"tag":           {none, func(t byte) []byte { return tagged([]byte{t, 0}) }},
+		"try_table":     {append([]byte{0x40, 0}, good...), func(t byte) []byte { return code(none, []byte{0x1f, t, 0}, w.End) }},
+		"catch":         {[]byte{0, 2}, func(t byte) []byte { return tagged([]byte{0, 0}, []byte{0x1f, 0x40, 1, t, 0, 0}, w.End) }},
 		"memory.size":   {none, func(t byte) []byte { return code(none, []byte{0x3f, t}) }},
 		"memory.grow":   {none, func(t byte) []byte { return code(none, []byte{0x40, t}) }},
 		"memory.init":   {none, func(t byte) []byte { return code(none, []byte{0xfc, 8, 0, t}) }},
@@ -80,6 +84,13 @@ func TestCheck_refusesInvalidTypeBytes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tagged returns a module with a tag, in the encoding given, and a function.
+func tagged(tag []byte, instructions ...[]byte) []byte {
+	body := w.Bytes(w.Code([]byte{0}, w.Code(instructions...), w.End))
+	return w.Code([]byte(w.Header), w.Section(1, []byte{1, 0x60, 0, 0}), w.Section(3, []byte{1, 0}), w.Section(13, append([]byte{1}, tag...)),
+		w.Section(10, append([]byte{1}, body...)))
 }
 
 // An ambiguous number is rejected, and one in a longer encoding than needed is accepted.

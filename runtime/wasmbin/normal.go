@@ -7,7 +7,8 @@ import "fmt"
 // interpret any part of it differently.
 type Checked struct {
 	*Binary
-	leaf []int32
+	limits Limits
+	leaf   []int32
 	// Beside is the maximum host memory of an instance beside its linear memory, for its tables, element segments and
 	// globals, in bytes.
 	Beside uint64
@@ -15,6 +16,15 @@ type Checked struct {
 
 // Wasm returns the module's binary, which must not be modified.
 func (c *Checked) Wasm() []byte { return c.wasm }
+
+// Again checks a module that was made of this one, under the same limits.
+func (c *Checked) Again(wasm []byte) (*Checked, error) {
+	b, err := Read(wasm)
+	if err != nil {
+		return nil, err
+	}
+	return Check(b, c.limits)
+}
 
 // Leaf returns the number of instructions outside of loops in a defined function, if it makes no calls and has at most
 // 32,768 instructions. i is the index among the defined functions.
@@ -47,6 +57,7 @@ func (c *checker) write() {
 	c.section(SectionFunction, appendFunctions(c.b.funcs[c.b.imported:]))
 	c.section(SectionTable, c.appendTables())
 	c.section(SectionMemory, appendMemory(c.b.Memory))
+	c.section(SectionTag, appendTags(c.b.tags))
 	c.section(SectionGlobal, c.read(SectionGlobal, c.globals))
 	c.crowd()
 	c.section(SectionExport, appendExports(c.b.Exports))
@@ -128,6 +139,14 @@ func appendMemory(m *Range) []byte {
 		return nil
 	}
 	return m.append([]byte{1})
+}
+
+func appendTags(types []uint32) []byte {
+	out := appendU32(nil, uint32(len(types)))
+	for _, t := range types {
+		out = appendU32(append(out, 0), t)
+	}
+	return out
 }
 
 func appendExports(exports []Export) []byte {

@@ -29,6 +29,7 @@ const (
 	maxSections = 10_000
 	maxImports  = 10_000
 	maxExports  = 100_000
+	maxTags     = 1_000
 )
 
 const (

@@ -93,7 +93,10 @@ func TestRead_explainsFilesThatAreNoModules(t *testing.T) {
 		"gc global": {head + "\x02\x09\x01\x01a\x01b\x03\x63\x70\x00", "unsupported WebAssembly feature: a value of type 0x63 at offset 16", wasmbin.ErrUnsupported},
 		"memory64":  {head + "\x05\x03\x01\x04\x01", "unsupported WebAssembly feature: shared or 64-bit memory (limits flag 0x4 at offset 11)", wasmbin.ErrUnsupported},
 		"memories":  {head + "\x05\x05\x02\x00\x01\x00\x01", "unsupported WebAssembly feature: 2 memories, only one is allowed", wasmbin.ErrUnsupported},
-		"exception": {head + "\x0d\x01\x00", "unsupported WebAssembly feature: exceptions (a tag section at offset 8)", wasmbin.ErrUnsupported},
+		"exception": {head + "\x02\x08\x01\x01a\x01b\x04\x00\x00", "unsupported WebAssembly feature: the imported tag a.b at offset 16", wasmbin.ErrUnsupported},
+		"tag":       {head + "\x0d\x03\x01\x01\x00", "unsupported WebAssembly feature: the tag section has 0x1 at offset 11, where only 0 is allowed", wasmbin.ErrUnsupported},
+		"tag type":  {head + "\x01\x05\x01\x60\x00\x01\x7f\x0d\x03\x01\x00\x00", "malformed WebAssembly module: tag 0 has a type with results before offset 20", wasmbin.ErrMalformed},
+		"tags":      {head + "\x0d\x03\xff\xff\x3f", "truncated WebAssembly module: the tag section claims 1048575 entries at offset 10 but 0 bytes are left", wasmbin.ErrTruncated},
 		"export":    {head + "\x07\x05\x01\x01f\x00\x03", `malformed WebAssembly module: the export "f" names function 3 of 0`, wasmbin.ErrMalformed},
 		"import":    {head + "\x02\x07\x01\x01a\x01b\x00\x05", "malformed WebAssembly module: the import section names type 5 of 0 before offset 17", wasmbin.ErrMalformed},
 	} {

@@ -29,7 +29,7 @@ func (b *Binary) section(s *section) error {
 	case SectionDataCount:
 		b.dataCount = int64(r.u32())
 	case SectionTag:
-		r.fail(ErrUnsupported, "exceptions (a tag section at offset %d)", s.begin)
+		b.readTags(r)
 	default: // read by Check, or not used
 		return r.err
 	}
@@ -49,25 +49,29 @@ func (b *Binary) readTypes(r *reader) {
 		if form := r.u8(); form != 0x60 {
 			r.fail(ErrUnsupported, "a type of form %#x at offset %d", form, at)
 		}
-		params := readValueTypes(r)
-		b.types = append(b.types, funcType{params, readValueTypes(r)})
+		params := b.readValueTypes(r)
+		b.types = append(b.types, funcType{params, b.readValueTypes(r)})
 		if r.err != nil {
 			return
 		}
 	}
 }
 
-func readValueTypes(r *reader) []byte {
+func (b *Binary) readValueTypes(r *reader) []byte {
 	v := r.bytes(r.u32())
 	for i, t := range v {
 		checkValueType(r, t, r.offset()-len(v)+i)
+		b.unwinds = b.unwinds || t == ExnRef
 	}
 	return v
 }
 
-// checkValueType rejects types other than numbers, v128, funcref and externref.
+// ExnRef is the type of exception references.
+const ExnRef = 0x69
+
+// checkValueType rejects types other than numbers, v128, funcref, externref and exnref.
 func checkValueType(r *reader, t byte, at int) {
-	if r.err == nil && (t < 0x7b || t > 0x7f) && t != 0x70 && t != 0x6f {
+	if r.err == nil && (t < 0x7b || t > 0x7f) && t != 0x70 && t != 0x6f && t != ExnRef {
 		r.fail(ErrUnsupported, "a value of type %#x at offset %d", t, at)
 	}
 }
@@ -97,10 +101,12 @@ func (b *Binary) readImport(r *reader) Import {
 	case Mem:
 		m.size = readMemory(r)
 	case Global:
-		m.Type = r.valueType()
+		if m.Type = r.valueType(); m.Type == ExnRef {
+			r.fail(ErrUnsupported, "the imported exception reference %.100s.%.100s at offset %d", m.Module, m.Name, at)
+		}
 		m.Mutable = r.bool()
 	case Tag:
-		r.fail(ErrUnsupported, "exceptions (the imported tag %.100s.%.100s at offset %d)", m.Module, m.Name, at)
+		r.fail(ErrUnsupported, "the imported tag %.100s.%.100s at offset %d", m.Module, m.Name, at)
 	default:
 		r.fail(ErrMalformed, "an import of kind %d at offset %d", m.Kind, at-1)
 	}
@@ -155,6 +161,23 @@ func (b *Binary) readMemories(r *reader) {
 	}
 }
 
+// readTags reads the tag section: for each tag an attribute, 0 for an exception, and a type without results.
+func (b *Binary) readTags(r *reader) {
+	b.unwinds = true
+	n := r.count(2)
+	if n > maxTags {
+		r.fail(ErrLimit, "%d tags, at most %d are allowed", n, maxTags)
+	}
+	for i := 0; i < n && r.err == nil; i++ {
+		r.zero()
+		typ := r.u32()
+		if _, results := b.typeAt(r, typ); len(results) > 0 {
+			r.fail(ErrMalformed, "tag %d has a type with results before offset %d", i, r.offset())
+		}
+		b.tags = append(b.tags, typ)
+	}
+}
+
 // maxPages is the size of a 32-bit address space in pages.
 const maxPages = 65536
 
@@ -188,7 +211,7 @@ func (b *Binary) readExports(r *reader) {
 	}
 	for i := 0; i < n && r.err == nil; i++ {
 		e := Export{Name: r.name(), Kind: Kind(r.u8()), Index: r.u32()}
-		if e.Kind > Global {
+		if e.Kind > Tag {
 			r.fail(ErrUnsupported, "an export of kind %d before offset %d", e.Kind, r.offset())
 		}
 		b.Exports = append(b.Exports, e)
@@ -199,6 +222,9 @@ func (b *Binary) readExports(r *reader) {
 func (b *Binary) resolveExports() error {
 	for i := range b.Exports {
 		e := &b.Exports[i]
+		if e.Kind == Tag && uint64(e.Index) >= uint64(len(b.tags)) {
+			return fmt.Errorf("%w: the export %.100q names tag %d of %d", ErrMalformed, e.Name, e.Index, len(b.tags))
+		}
 		if e.Kind != Func {
 			continue
 		}

@@ -23,6 +23,7 @@ const (
 	V128      = 0x7b
 	FuncRef   = 0x70
 	ExternRef = 0x6f
+	ExnRef    = 0x69
 )
 
 // None means no maximum, for a memory or a table.
@@ -31,11 +32,11 @@ const None = -1
 // Module is a module under construction. The zero value is an empty module. Imports must be added before functions, in
 // the order of their indices.
 type Module struct {
-	types, imports, funcs, tables, memories, globals, exports, elements, code, data vector
-	start                                                                           []byte
-	custom                                                                          []byte
-	counted                                                                         bool
-	imported, defined                                                               uint32
+	types, imports, funcs, tables, memories, tags, globals, exports, elements, code, data vector
+	start                                                                                 []byte
+	custom                                                                                []byte
+	counted                                                                               bool
+	imported, defined                                                                     uint32
 }
 
 // vector is a sequence of encoded entries.
@@ -185,6 +186,9 @@ func (m *Module) Bytes() []byte {
 	out := []byte(Header)
 	for id, v := range []*vector{nil, &m.types, &m.imports, &m.funcs, &m.tables, &m.memories, &m.globals,
 		&m.exports, nil, &m.elements, &m.code, &m.data} {
+		if id == 6 && m.tags.n > 0 {
+			out = append(out, Section(13, append(U32(m.tags.n), m.tags.b...))...)
+		}
 		if id == 8 && m.start != nil {
 			out = append(out, Section(8, m.start)...)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/unwind"
 )
 
 // Names that are added to modules. A module that uses Prefix in its own imports or exports is rejected.
@@ -88,6 +89,10 @@ func (g Global) Reference() bool { return g.Type < typeV128 }
 // Rewrite returns the module with the selected changes. The errors are those of package wasmbin, and ErrReserved;
 // their offsets refer to the checked module.
 func Rewrite(m *wasmbin.Checked, o Options) ([]byte, *Info, error) {
+	m, err := unwind.Lower(m)
+	if err != nil {
+		return nil, nil, err
+	}
 	o.Depth = cmp.Or(o.Depth, 1<<16)
 	o.Leaf = cmp.Or(o.Leaf, 200)
 	w := &rewriter{survey: &survey{o: o, b: m, start: -1}, info: &Info{}, refs: references{entries: make(map[uint32]uint32), declared: make(map[uint32]bool)}, types: types{next: uint32(m.Types())}}
