@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
@@ -12,6 +13,12 @@ import (
 type exitSignal struct{ code uint32 }
 
 func (s *exitSignal) Error() string { return fmt.Sprintf("exit code %d", s.code) }
+
+// isExit reports whether a guest's function ended by Exit.
+func isExit(err error) bool {
+	var exit *exitSignal
+	return errors.As(err, &exit)
+}
 
 // abortSignal carries an error from a host function through the guest's frames.
 type abortSignal struct{ err error }

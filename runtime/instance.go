@@ -29,11 +29,20 @@ type Instance struct {
 	funcs   map[string]*function
 
 	call  *callContext // the call being served, nil between calls
-	busy  bool         // the guest is running, or was when it failed
+	phase phase        // of the guest in this call
 	since time.Time    // start of the idle time
 	note  any          // of Note
 	kept  bool         // under StateSession and StatePlugin
 }
+
+// phase is the progress of the guest in a call.
+type phase uint8
+
+const (
+	ready   phase = iota // it can be called
+	running              // it runs, or ran when it failed: its state is undefined
+	exited               // it ended by an exit, within a host function, and can only be made clean
+)
 
 // function is an exported function with a stack for its parameters and results. It is cached because a lookup costs
 // more than many a call.
@@ -82,16 +91,19 @@ func (in *Instance) Call(ctx context.Context, export string, params ...uint64) (
 func (in *Instance) run(ctx context.Context, export string, params ...uint64) (uint64, error) {
 	f := in.function(export)
 	copy(f.stack, params)
-	in.busy = true
+	in.phase = running
 	switch err := f.CallWithStack(ctx, f.stack); {
 	case err == nil:
 	case errors.Is(err, ErrSuspended):
-		in.busy = false
+		in.phase = ready
 		return 0, ErrSuspended
 	default:
-		return 0, ended(ctx, err, in.memory) // busy stays set, since the state of a failed guest is undefined
+		if isExit(err) {
+			in.phase = exited
+		}
+		return 0, ended(ctx, err, in.memory)
 	}
-	in.busy = false
+	in.phase = ready
 	if len(f.Definition().ResultTypes()) == 0 {
 		return 0, nil
 	}
@@ -115,7 +127,7 @@ func (in *Instance) callable(ctx context.Context, export string, params int) err
 	switch {
 	case in.call == nil || callOf(ctx) != in.call:
 		return hostFault(fmt.Errorf("call of %q outside of the call that the instance serves", export))
-	case in.busy:
+	case in.phase != ready:
 		return hostFault(fmt.Errorf("call of %q while the guest runs or after its end", export))
 	case !ok:
 		return guestFault("the module does not export the function %q", export)
@@ -194,10 +206,10 @@ func (in *Instance) begin(c *callContext) {
 	in.tank.fill(in.limits.Fuel)
 }
 
-// end unbinds the instance. It reports whether the guest ended normally, so that the instance can serve again.
-func (in *Instance) end() (intact bool) {
+// end unbinds the instance, and returns the phase in which the guest was left. One that is ready can serve again.
+func (in *Instance) end() phase {
 	in.call.in, in.call.attached, in.call = nil, nil, nil
-	return !in.busy
+	return in.phase
 }
 
 // close releases the instance. No call may be in progress.

@@ -217,9 +217,10 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 	}
 	err = p.finish(c, err)
 	report(c.gate, in)
-	if intact := in.end(); intact {
+	switch left := in.end(); {
+	case left == ready, left == exited && k == nil:
 		back(in)
-	} else {
+	default:
 		in.close()
 		if k != nil && err == nil {
 			p.module.engine.kept.note(k.key, "it ended after its last answer")
@@ -232,7 +233,7 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 func (p *Pool) guarded(ctx context.Context, in *Instance, req Request) (result json.RawMessage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			in.busy = true // its state is undefined
+			in.phase = running // its state is undefined
 			end := hostFault(fmt.Errorf("%s dialect: %v", p.dialect.Name(), r))
 			end.Stack = string(debug.Stack())
 			result, err = nil, end

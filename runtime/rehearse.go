@@ -113,7 +113,7 @@ func (p *Pool) rehearseCall(c *callContext, in *Instance, call Request) (answer 
 	defer in.end()
 	in.tank.fill(rehearsalFuel)
 	result, err := p.guarded(c, in, call)
-	if err = p.finish(c, err); in.busy {
+	if err = p.finish(c, err); in.phase != ready {
 		return "", err
 	}
 	if err != nil {

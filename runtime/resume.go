@@ -29,7 +29,7 @@ func (in *Instance) Resume(ctx context.Context) error {
 	switch {
 	case in.call == nil || callOf(ctx) != in.call:
 		return hostFault(fmt.Errorf("resumed outside of the call that the instance serves"))
-	case in.busy || !in.module.Info.Resumable:
+	case in.phase != ready || !in.module.Info.Resumable:
 		return hostFault(errors.New("resumed while the guest runs, after its end, or without a way to resume"))
 	}
 	if _, err := in.run(ctx, rewrite.WaitExport, 0); err != nil {
@@ -50,7 +50,7 @@ func (in *Instance) Noted() any { return in.note }
 func (in *Instance) Kept() bool { return in.kept }
 
 // Discard gives up the instance after this call, whose result stays valid.
-func (in *Instance) Discard() { in.busy = true }
+func (in *Instance) Discard() { in.phase = running }
 
 // Allow limits the fuel that is left for the rest of the call.
 func (in *Instance) Allow(fuel uint64) { in.tank.allow(fuel) }

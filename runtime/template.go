@@ -27,7 +27,7 @@ type template struct {
 func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			in.busy = true // its state is undefined
+			in.phase = running // its state is undefined
 			end := hostFault(fmt.Errorf("%s dialect: %v", d.Name(), r))
 			end.Stack = string(debug.Stack())
 			err = end
@@ -126,7 +126,7 @@ func (t *template) restore(ctx context.Context, in *Instance) error {
 	if in.refs != nil {
 		in.refs.restore()
 	}
-	in.note = t.note
+	in.note, in.phase = t.note, ready
 	return in.setValues(ctx, t.values)
 }
 

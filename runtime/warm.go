@@ -96,7 +96,7 @@ func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMess
 	if w, ok := p.dialect.(Warmer); ok && !p.warmth.noRequest.Load() {
 		described = p.warmUp(c, in, w)
 	}
-	if in.end() {
+	if in.end() == ready {
 		return in, described, nil
 	}
 	in.close()
@@ -107,7 +107,7 @@ func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMess
 	return p.started(ctx)
 }
 
-// warmUp runs the dialect's warm-up and returns its result. An error shows in in.busy.
+// warmUp runs the dialect's warm-up and returns its result. An error shows in in.phase.
 func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
 	g, greets := w.(Greeter)
 	if !greets {
@@ -118,7 +118,7 @@ func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
 	in.tank.fill(g.GreetFuel())
 	result, err := p.guarded(c, in, w.WarmUp())
 	if err != nil {
-		in.busy = true
+		in.phase = running
 		p.warmth.cold(err)
 	}
 	return result
