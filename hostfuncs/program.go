@@ -33,10 +33,14 @@ func (g *Gate) Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.
 }
 
 // LaunchServer is Launch for a program that serves MCP on its standard streams, and returns its standard input. Standard
-// error goes to the log.
+// error also goes to the log.
 func (g *Gate) LaunchServer(l runtime.CommandLine, c runtime.Conversation) runtime.Input {
 	in := serverInput{wasi.NewPipe(c.Unread)}
-	g.Launch(l, in.Pipe, c.Stdout, io.Discard)
+	stderr := c.Stderr
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	g.Launch(l, in.Pipe, c.Stdout, stderr)
 	g.program.polls, g.program.waits = c.Polls, c.Waits
 	return in
 }

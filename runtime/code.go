@@ -301,6 +301,19 @@ func (c *code) keep(s *shelf) {
 	c.shelves[s] = true
 }
 
+// add registers one more shelf of a pool, and forget ends that.
+func (c *code) add(s *shelf) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shelves[s] = true
+}
+
+func (c *code) forget(s *shelf) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.shelves, s)
+}
+
 // retain adds a reference; false means that there is none left.
 func (c *code) retain() bool {
 	c.mu.Lock()

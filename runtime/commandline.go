@@ -25,6 +25,7 @@ type Input interface {
 // of the guest, on the goroutine of the call.
 type Conversation struct {
 	Stdout io.Writer
+	Stderr io.Writer // nil if standard error goes to the log only
 	// Unread limits the bytes that the guest was sent and has not read.
 	Unread int
 	// Polls makes the streams non-blocking, for a guest that waits for them in poll_oneoff. Waits is called when it

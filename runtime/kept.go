@@ -98,7 +98,7 @@ func (p *Pool) keptInstance(c *callContext, k *keeper) (*Instance, error) {
 		k.in = nil
 		return in, nil
 	}
-	return p.clean(c)
+	return p.clean(c, &p.shelf)
 }
 
 // take removes and returns an instance, nil if there is none. why is set if it was evicted.

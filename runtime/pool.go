@@ -84,6 +84,7 @@ type Pool struct {
 	cancel  context.CancelCauseFunc
 	release func() error // releases the module, once
 	shelf   shelf
+	leads   leads
 	warmth  warmth
 }
 
@@ -169,7 +170,7 @@ func (p *Pool) Prepare(ctx context.Context) error {
 	if p.state == StateFresh {
 		return nil
 	}
-	_, err := p.template(ctx, false)
+	_, err := p.template(ctx, &p.shelf, false)
 	return err
 }
 
@@ -203,7 +204,7 @@ func (p *Pool) unuse() {
 
 // serve runs one call in an instance, and keeps or closes the instance afterwards.
 func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMessage, err error) {
-	in, back, err := p.instance(c, k)
+	in, back, err := p.instance(c, req, k)
 	if err != nil {
 		return nil, err
 	}
@@ -278,5 +279,6 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.cancel(errDrained)
 	p.module.engine.kept.drop(p)
 	p.shelf.close()
+	p.closeLeads()
 	return p.release()
 }

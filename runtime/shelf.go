@@ -17,6 +17,7 @@ const (
 
 // shelf is the cache of a plugin's clean instances, and of the image they are copied from.
 type shelf struct {
+	lead   string // of the image; "" for that of the started module
 	mu     sync.Mutex
 	image  *template
 	making *making
@@ -36,7 +37,7 @@ type making struct {
 
 // instance takes or makes the instance for a call, and returns the function that reuses or closes it after a normal
 // end. An instance that was started within the call is already bound to it.
-func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Instance), err error) {
+func (p *Pool) instance(c *callContext, req Request, k *keeper) (in *Instance, back func(*Instance), err error) {
 	if k != nil {
 		in, err = p.keptInstance(c, k)
 		return in, k.back, err
@@ -45,26 +46,26 @@ func (p *Pool) instance(c *callContext, k *keeper) (in *Instance, back func(*Ins
 		in, err = p.module.fresh(c, p.limits, p.dialect)
 		return in, (*Instance).close, err
 	}
-	in, err = p.clean(c)
-	return in, p.putBack, err
+	s := p.shelfFor(req)
+	in, err = p.clean(c, s)
+	return in, func(in *Instance) { p.putBack(s, in) }, err
 }
 
-// clean takes an instance from the shelf, or copies one from the image.
-func (p *Pool) clean(c *callContext) (*Instance, error) {
-	if in := p.shelf.take(); in != nil {
+// clean takes an instance from a shelf, or copies one from the image.
+func (p *Pool) clean(c *callContext, s *shelf) (*Instance, error) {
+	if in := s.take(); in != nil {
 		return in, nil
 	}
-	t, err := p.template(c, true)
+	t, err := p.template(c, s, true)
 	if err != nil {
 		return nil, err
 	}
 	return t.instance(c)
 }
 
-// template returns the image. The first caller starts the build, and later callers wait for it; it continues if the
-// first one is cancelled, unless no caller was a call.
-func (p *Pool) template(ctx context.Context, call bool) (*template, error) {
-	s := &p.shelf
+// template returns the image of a shelf. The first caller starts the build, and later callers wait for it; it continues if
+// the first one is cancelled, unless no caller was a call.
+func (p *Pool) template(ctx context.Context, s *shelf, call bool) (*template, error) {
 	s.mu.Lock()
 	s.used = time.Now()
 	if t := s.image; t != nil {
@@ -81,7 +82,7 @@ func (p *Pool) template(ctx context.Context, call bool) (*template, error) {
 		building, cancel := context.WithCancel(p.stop)
 		m = &making{done: make(chan struct{}), cancel: cancel}
 		s.making = m
-		go p.make(building, m)
+		go p.make(building, s, m)
 	}
 	m.wanted = m.wanted || call
 	s.mu.Unlock()
@@ -104,12 +105,15 @@ func (s *shelf) giveUp(m *making) {
 	}
 }
 
-// make builds the image.
-func (p *Pool) make(ctx context.Context, m *making) {
+// make builds the image of a shelf.
+func (p *Pool) make(ctx context.Context, s *shelf, m *making) {
 	defer p.unuse()
 	defer m.cancel()
-	m.image, m.err = p.build(ctx)
-	s := &p.shelf
+	if s.lead == "" {
+		m.image, m.err = p.build(ctx)
+	} else {
+		m.image, m.err = p.leadIn(ctx, s.lead)
+	}
 	s.mu.Lock()
 	if s.making == m {
 		s.making, s.image = nil, m.image
@@ -126,8 +130,8 @@ func (p *Pool) make(ctx context.Context, m *making) {
 	p.module.engine.loaded.fit()
 }
 
-// putBack resets an instance and returns it to the shelf.
-func (p *Pool) putBack(in *Instance) {
+// putBack resets an instance and returns it to its shelf.
+func (p *Pool) putBack(s *shelf, in *Instance) {
 	if err := in.from.restore(context.Background(), in); err != nil {
 		if !errors.Is(err, errCannotShrink) {
 			p.module.engine.log.Warn("an instance could not be made clean and is given up", "error", err)
@@ -135,7 +139,7 @@ func (p *Pool) putBack(in *Instance) {
 		in.close()
 		return
 	}
-	p.shelf.put(in)
+	s.put(in)
 }
 
 // instanceOverhead is the host memory of an idle instance beside its image, in bytes: pages of its own, and the engine's

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,18 +17,21 @@ import (
 // wrappedFilter is the program that gojq runs on the text of each call.
 const wrappedFilter = "{text: ., n: length}"
 
-// wrappedTools makes the tool of every server here of gojq.
-const wrappedTools = `tools:
+// wrappedTools makes the tool of every server here of gojq, and wrappedOnce adds that it starts once for all calls.
+const (
+	wrappedTools = `tools:
   - name: ` + peerTool + `
     inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}
     args: [-c, -R, --, "{{text: ., n: length}}"]
     stdin: "{text}"
 `
+	wrappedOnce = "    start: once\n"
+)
 
 // nativeProgram is the same program, built for this machine.
 var nativeProgram = filepath.Join("build", "bench", "gojq", "gojq")
 
-// buildWrapped builds gojq as a plugin and natively.
+// buildWrapped builds gojq natively and as two plugins, which start for each call and once.
 func buildWrapped(ctx context.Context) error {
 	plugin := guestFile("gojq")
 	for out, env := range map[string][]string{plugin: {"GOOS=wasip1", "GOARCH=wasm"}, nativeProgram: nil} {
@@ -40,7 +45,14 @@ func buildWrapped(ctx context.Context) error {
 			return fmt.Errorf("gojq: %w\n%s", err, text)
 		}
 	}
-	return os.WriteFile(strings.TrimSuffix(plugin, ".wasm")+".tool.yaml", []byte(wrappedTools), 0o644)
+	wasm, err := os.ReadFile(plugin)
+	if err != nil {
+		return err
+	}
+	once := guestFile("gojqonce")
+	return errors.Join(os.MkdirAll(filepath.Dir(once), 0o755), os.WriteFile(once, wasm, 0o644),
+		os.WriteFile(strings.TrimSuffix(plugin, ".wasm")+".tool.yaml", []byte(wrappedTools), 0o644),
+		os.WriteFile(strings.TrimSuffix(once, ".wasm")+".tool.yaml", []byte(wrappedTools+wrappedOnce), 0o644))
 }
 
 // benchWrapped compares a program as a plugin, called over stdio with a clean instance for each call, with a process of
@@ -50,32 +62,45 @@ func benchWrapped(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	var rows []row
-	for _, inFlight := range []int{1, 16} {
-		s := setting{"stdio", inFlight, 1000}
-		p, err := launch(ctx, "gojq", s.transport)
-		if err != nil {
-			return nil, err
-		}
-		defer p.stop()
-		if err := p.measure(s.call(), s.inFlight, o.slice, &measured{}); err != nil { // warm
-			return nil, err
-		}
-		plugin, processes := &measured{}, []float64{}
-		for range o.rounds {
-			if err := p.measure(s.call(), s.inFlight, o.slice, plugin); err != nil {
-				return nil, err
-			}
-			rate, err := execRate(ctx, payload(s.size), inFlight, o.slice)
+	for plugin, name := range map[string]string{"gojq": "gojq_wrapped", "gojqonce": "gojq_wrapped_once"} {
+		for _, inFlight := range []int{1, 16} {
+			r, err := benchPlugin(ctx, o, plugin, inFlight)
 			if err != nil {
 				return nil, err
 			}
-			processes = append(processes, rate)
+			r.Name = fmt.Sprintf("%s_over_exec_%d", name, inFlight)
+			rows = append(rows, r)
 		}
-		over := ratios(plugin.rates, processes)
-		rows = append(rows, row{Name: fmt.Sprintf("gojq_wrapped_over_exec_%d", inFlight), Value: median(over), Unit: "ratio",
-			note: fmt.Sprintf("calls per second: %.0f against %.0f, %s", median(plugin.rates), median(processes), spread(over))})
 	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.Name, b.Name) })
 	return rows, nil
+}
+
+// benchPlugin returns the ratio of the calls of a plugin to the processes in the same time, in turns.
+func benchPlugin(ctx context.Context, o options, name string, inFlight int) (r row, err error) {
+	s := setting{"stdio", inFlight, 1000}
+	p, err := launch(ctx, name, s.transport)
+	if err != nil {
+		return r, err
+	}
+	defer p.stop()
+	if err := p.measure(s.call(), s.inFlight, o.slice, &measured{}); err != nil { // warm
+		return r, err
+	}
+	plugin, processes := &measured{}, []float64{}
+	for range o.rounds {
+		if err := p.measure(s.call(), s.inFlight, o.slice, plugin); err != nil {
+			return r, err
+		}
+		rate, err := execRate(ctx, payload(s.size), inFlight, o.slice)
+		if err != nil {
+			return r, err
+		}
+		processes = append(processes, rate)
+	}
+	over := ratios(plugin.rates, processes)
+	return row{Value: median(over), Unit: "ratio",
+		note: fmt.Sprintf("calls per second: %.0f against %.0f, %s", median(plugin.rates), median(processes), spread(over))}, nil
 }
 
 // execRate runs the native program for the duration of slice, with inFlight processes at a time, checks each output,

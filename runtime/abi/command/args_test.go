@@ -240,6 +240,12 @@ func TestParse_refusesHostileFiles(t *testing.T) {
 		{`"exit":{"1":"fine"}`, "", `/tools/0/exit/1: an exit code means ok, error, retry`},
 		{`"exit":{"1":{"ok":"x"}}`, "", `/tools/0/exit/1: an exit code means ok, error, retry`},
 		{`"stderr":"drop"`, "", `/tools/0/stderr: stderr is log or progress`},
+		{`"start":"twice"`, "", `/tools/0/start: start is once`},
+		{`"start":"once"`, "", `/tools/0/start: a program that starts once gets the values of a call by its standard input`},
+		{`"start":"once","stdin":"{s}","args":["{s}"]`, "s", `/tools/0/start: a program that starts once has the same arguments in each call`},
+		{`"start":"once","stdin":"{s}","args":[["-a","{s}"]]`, "s", `/tools/0/start: a program that starts once has the same arguments in each call`},
+		{`"start":"once","stdin":"{b}","args":[{"unless":"b","args":["-a"]}]`, "b", `/tools/0/start: a program that starts once has the same arguments in each call`},
+		{`"start":"once","stdin":"{s}","env":{"A":"{s}"}`, "s", `/tools/0/start: a program that starts once has the same variables in each call`},
 		{`"arg":[]`, "", `/tools/0/arg: unknown key "arg"; did you mean "args"?`},
 		{`"args":[]`, "s", `/tools/0/inputSchema/properties/s: the argument "s" reaches the program nowhere`},
 	} {

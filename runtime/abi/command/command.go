@@ -69,6 +69,9 @@ func (d *dialect) Bind(m *runtime.Module) runtime.Dialect {
 		return d
 	}
 	p, err := Parse(raw)
+	if err == nil {
+		p.continues = m.Resumable()
+	}
 	return &dialect{p, err}
 }
 
@@ -92,6 +95,8 @@ func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.R
 		return d.program.Manifest(), nil
 	case "tools/call":
 		return d.program.call(ctx, in, req.Params)
+	case leadMethod:
+		return d.program.lead(ctx, in, req.Params)
 	}
 	return nil, &runtime.GuestError{Code: jsonrpc.CodeMethodNotFound, Message: "a program serves no " + req.Method}
 }
@@ -136,20 +141,13 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 
 // launch hands the command line and the streams to the gate.
 func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdout, stderr io.Writer) error {
-	l := &line{given: t.read(arguments)}
-	if err := l.add("", p.name); err != nil {
-		return err
-	}
-	if err := l.entries(t.args); err != nil {
-		return err
-	}
-	command, err := l.with(t.env)
+	command, given, err := p.line(t, arguments)
 	if err != nil {
 		return err
 	}
 	var stdin io.Reader
 	if t.stdin != nil {
-		content, err := l.given.content(t.stdin)
+		content, err := given.content(t.stdin)
 		if err != nil {
 			return err
 		}
@@ -157,6 +155,19 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 	}
 	gate.Launch(command, stdin, stdout, stderr)
 	return nil
+}
+
+// line returns the command line of a call, and the arguments that it was made of.
+func (p *Program) line(t *tool, arguments json.RawMessage) (command runtime.CommandLine, g *given, err error) {
+	l := &line{given: t.read(arguments)}
+	if err := l.add("", p.name); err != nil {
+		return command, nil, err
+	}
+	if err := l.entries(t.args); err != nil {
+		return command, nil, err
+	}
+	command, err = l.with(t.env)
+	return command, l.given, err
 }
 
 // with returns the command line with the variables of a call. No stream is a terminal, so nothing is coloured or paged.
@@ -202,9 +213,14 @@ type exit struct {
 	refused string // the memory that the program was refused, as the end of a message
 }
 
-// run runs the program. A main function that returns exits with zero.
-func run(ctx context.Context, in *runtime.Instance) (exit, error) {
-	_, err := in.Call(ctx, start)
+// run runs the program, from where it waits for its input if it started before. A main function that returns exits with
+// zero.
+func run(ctx context.Context, in *runtime.Instance) (e exit, err error) {
+	if _, started := in.Noted().(waiting); started {
+		err = in.Resume(ctx)
+	} else {
+		_, err = in.Call(ctx, start)
+	}
 	var end *runtime.EndError
 	if errors.As(err, &end) && end.Kind == runtime.KindExit {
 		return exit{end.Code & statusBits, end.Refused}, nil

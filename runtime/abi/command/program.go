@@ -27,6 +27,8 @@ type Program struct {
 	tools  map[string]*tool
 	server *runtime.CommandLine // of a whole MCP server, which has no tools here
 	lists  json.RawMessage      // its manifest
+
+	continues bool // the module can go on in a copy that waits for input
 }
 
 // Parse checks a tool file in JSON. The error is a *Problem if it is about one value.

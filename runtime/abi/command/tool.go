@@ -30,6 +30,7 @@ type tool struct {
 	exits  map[uint32]outcome
 	other  outcome // of the exit codes not listed
 	stderr string  // "log" or "progress"
+	once   bool    // its calls go on where the program waits for its input
 }
 
 // variable is one variable of the environment: a literal text, a value of the caller, or the placeholder of a secret.
@@ -53,7 +54,7 @@ const (
 )
 
 // own are the keys of a tool that are not MCP's.
-func own() []string { return []string{"args", "stdin", "env", "output", "exit", "stderr"} }
+func own() []string { return []string{"args", "stdin", "env", "output", "exit", "stderr", "start"} }
 
 // parseTool parses one tool of a program, and returns its definition for clients.
 func parseTool(at place, raw json.RawMessage, program string) (*tool, json.RawMessage, error) {
@@ -78,7 +79,7 @@ func parseTool(at place, raw json.RawMessage, program string) (*tool, json.RawMe
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, read := range []func(place, jsonraw.Object, *schema) error{t.readArgs, t.readStdin, t.readEnv, t.readOutput, t.readExit, t.readStderr} {
+	for _, read := range []func(place, jsonraw.Object, *schema) error{t.readArgs, t.readStdin, t.readEnv, t.readOutput, t.readExit, t.readStderr, t.readStart} {
 		if err := read(at, o, in); err != nil {
 			return nil, nil, err
 		}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	crand "crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,6 +51,8 @@ func main() {
 	case "count": // a second call begins anew
 		counter++
 		fmt.Println(counter)
+	case "started": // the work before its input is read, and after
+		started(os.Args[2:])
 	default:
 		output(os.Args[1])
 		end(os.Args[1])
@@ -148,3 +151,32 @@ func files(do string) {
 }
 
 var counter int
+
+// started does what it is told before it reads its input, and then tells when it began and how often it was called.
+func started(before []string) {
+	begun := time.Now().Format(time.DateOnly)
+	for _, act := range before {
+		switch act {
+		case "speak":
+			fmt.Println("ready")
+		case "warn":
+			fmt.Fprintln(os.Stderr, "ready")
+		case "draw":
+			crand.Read(make([]byte, 8))
+		case "look":
+			os.ReadFile("/workspace/note.txt")
+		case "wait":
+			time.AfterFunc(time.Hour, func() {})
+		case "end":
+			fmt.Println("never read")
+			os.Exit(0)
+		}
+	}
+	stdin, err := io.ReadAll(os.Stdin)
+	counter++
+	fmt.Println(begun, counter, len(stdin), err, os.Getenv("MODE"))
+	if strings.HasPrefix(string(stdin), "fail") {
+		fmt.Fprintln(os.Stderr, "as asked")
+		os.Exit(3)
+	}
+}
