@@ -27,10 +27,11 @@ $(BIN): FORCE
 install: ## put sallyport on the PATH
 	go install -trimpath ./cmd/sallyport
 
-dist: ## archives for six systems, checksums and a bill of materials, in build/dist
+dist: ## archives and packages for six systems, checksums and a bill of materials, in build/dist
 	go run ./cmd/dist -o build/dist
 
-dist-test: plugins ## the archive of this system twice, which have to be equal, and a first call from it in an empty home
+dist-test: plugins ## the release for this system twice, which has to be equal, and a first call from each package in an empty place
+	@command -v skopeo >/dev/null || { apt-get update -q && apt-get install -y -q skopeo; } >/dev/null
 	go test -tags dist ./cmd/dist -run TestDist -count=1 -v -timeout 20m
 
 plugins: $(WASM) ## the bundled plugins, build/plugins/*.wasm
@@ -64,7 +65,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers browser conformance fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers browser conformance dist-test fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \

@@ -5,17 +5,27 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Two runs of a release are equal bytes, and the unpacked program makes a first call in an empty home.
-func TestDist_isReproducibleAndMakesAFirstCall(t *testing.T) {
+// Two runs of a release are equal bytes. Each way of installing it is followed in an empty place with an empty home, up to
+// a first answered call, and the table says how long that took.
+func TestDist_isReproducibleAndEachPackageMakesAFirstCall(t *testing.T) {
 	t.Chdir("../..")
+	module, err := filepath.Abs(filepath.Join("build", "plugins", "time.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	this := target{runtime.GOOS, runtime.GOARCH}
 	first, second := t.TempDir(), t.TempDir()
 	for _, dir := range []string{first, second} {
@@ -23,44 +33,180 @@ func TestDist_isReproducibleAndMakesAFirstCall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{this.archive(), "sallyport.cdx.json", "SHA256SUMS"} {
-		a, errA := os.ReadFile(filepath.Join(first, name))
-		b, errB := os.ReadFile(filepath.Join(second, name))
-		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			t.Errorf("%s: got %d and %d bytes, %v, %v, want equal ones", name, len(a), len(b), errA, errB)
-		}
-	}
-	home := t.TempDir()
-	command := func(name string, args ...string) string {
-		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %q: got %v: %s", name, args, err, out)
-		}
-		return string(out)
-	}
-	command("sha256sum", "--check", "--ignore-missing", filepath.Join(copied(t, first, home), "SHA256SUMS"))
-	command("tar", "-xzf", this.archive())
-	module, err := filepath.Abs(filepath.Join("build", "plugins", "time.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(home, "sallyport")
-	if got := command(program, "call", module, "now", `{"zone":"Asia/Tokyo"}`); !strings.Contains(got, "+09:00") {
-		t.Errorf("the first call: got %s, want the time in Tokyo", got)
-	}
-	if got := command(program, "--version"); !strings.Contains(got, this.os+"/"+this.arch) {
-		t.Errorf("--version: got %s, want its system", got)
+	compareFolders(t, first, second)
+	for _, way := range []struct {
+		name    string
+		install func(*testing.T, place) string
+	}{
+		{"archive", fromArchive}, {"npm", fromNPM}, {"pip", fromPyPI}, {"deb", fromDebian}, {"mcpb", fromBundle}, {"image", fromImage},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			p := place{release: first, home: t.TempDir()}
+			begin := time.Now()
+			program := way.install(t, p)
+			args := []string{"call", module, "now", `{"zone":"Asia/Tokyo"}`}
+			if way.name == "image" {
+				program, args = "chroot", append([]string{"--userspec=65532:65532", program, "/usr/bin/sallyport", "call", "/plugins/time.wasm"}, args[2:]...)
+				copyFile(t, module, filepath.Join(p.home, "root", "plugins", "time.wasm"))
+			}
+			if got := p.command(t, program, args...); !strings.Contains(got, "+09:00") {
+				t.Errorf("the first call: got %s, want the time in Tokyo", got)
+			}
+			t.Logf("%s: installed and called in %.1f s", way.name, time.Since(begin).Seconds())
+		})
 	}
 }
 
-// copied copies the files of a release into a folder, and returns the folder.
-func copied(t *testing.T, from, to string) string {
+func compareFolders(t *testing.T, first, second string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	files, err := os.ReadDir(first)
+	if err != nil || len(files) < 10 {
+		t.Fatalf("got %d files, %v, want each format", len(files), err)
+	}
+	for _, f := range files {
+		a, errA := os.ReadFile(filepath.Join(first, f.Name()))
+		b, errB := os.ReadFile(filepath.Join(second, f.Name()))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: got %d and %d bytes, %v, %v, want equal ones", f.Name(), len(a), len(b), errA, errB)
+		}
+	}
+}
+
+// place is where a release is installed.
+type place struct{ release, home string }
+
+// command runs a program with an empty environment and returns its output.
+func (p place) command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
+	if strings.HasPrefix(filepath.Base(name), "chroot") {
+		cmd.Env[0] = "HOME=/home/nonroot"
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: got %v: %s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// file returns the only file of the release that matches a pattern.
+func (p place) file(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.release, pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: got %q, %v, want one file", pattern, found, err)
+	}
+	return found[0]
+}
+
+func fromArchive(t *testing.T, p place) string {
+	check := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+	check.Dir = p.release
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("got %v: %s, want right checksums", err, out)
+	}
+	p.command(t, "tar", "-xzf", p.file(t, "*.tar.gz"))
+	for _, name := range []string{"man/sallyport-serve.1", "completions/_sallyport", "LICENSE"} {
+		if _, err := os.Stat(filepath.Join(p.home, name)); err != nil {
+			t.Errorf("got %v, want it in the archive", err)
+		}
+	}
+	return filepath.Join(p.home, "sallyport")
+}
+
+func fromNPM(t *testing.T, p place) string {
+	system, processor := target{runtime.GOOS, runtime.GOARCH}.npm()
+	p.command(t, "npm", "install", "--offline", "--no-audit", "--no-fund", p.file(t, "npm-sallyport-"+system+"-"+processor+"-*.tgz"), p.file(t, "npm-sallyport-[0-9]*.tgz"))
+	program := filepath.Join(p.home, "node_modules", ".bin", "sallyport")
+	wrong := exec.Command(program, "no-such-command")
+	if err := wrong.Run(); wrong.ProcessState.ExitCode() != 2 {
+		t.Errorf("a wrong command: got %v, want the exit code 2 of the program", err)
+	}
+	return program
+}
+
+func fromPyPI(t *testing.T, p place) string {
+	p.command(t, "python3", "-m", "venv", "venv")
+	p.command(t, "venv/bin/pip", "install", "--no-index", "--disable-pip-version-check", p.file(t, "*.whl"))
+	p.command(t, "venv/bin/pip", "check", "--disable-pip-version-check")
+	return filepath.Join(p.home, "venv", "bin", "sallyport")
+}
+
+func fromDebian(t *testing.T, p place) string {
+	root := filepath.Join(p.home, "root")
+	for _, dir := range []string{"updates", "info"} {
+		if err := os.MkdirAll(filepath.Join(root, "var", "lib", "dpkg", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "var", "lib", "dpkg", "status"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return to
+	p.command(t, "dpkg", "--root="+root, "--force-not-root", "--install", p.file(t, "*.deb"))
+	if got := p.command(t, "dpkg", "--root="+root, "--verify", "sallyport"); got != "" {
+		t.Errorf("dpkg --verify: got %s, want every file as in the package", got)
+	}
+	p.command(t, "gzip", "--test", filepath.Join(root, "usr/share/man/man1/sallyport.1.gz"))
+	return filepath.Join(root, "usr", "bin", "sallyport")
+}
+
+func fromBundle(t *testing.T, p place) string {
+	p.command(t, "python3", "-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall()", p.file(t, "*.mcpb"))
+	var manifest bundleManifest
+	raw, err := os.ReadFile(filepath.Join(p.home, "manifest.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &manifest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.command(t, "npx", "--yes", "@anthropic-ai/mcpb@2.1.2", "validate", "manifest.json")
+	program := strings.ReplaceAll(manifest.Server.Launch.Command, "${__dirname}", p.home)
+	if err := os.Chmod(program, 0o755); err != nil { // extractall keeps no modes, unlike the clients
+		t.Fatal(err)
+	}
+	return program
+}
+
+// fromImage has skopeo verify the image, unpacks it, and returns the folder to change the root to.
+func fromImage(t *testing.T, p place) string {
+	p.command(t, "skopeo", "--insecure-policy", "copy", "--all", "--quiet", "oci-archive:"+p.file(t, "sallyport_image.tar"), "oci:image")
+	image := fmt.Sprintf("oci:%s", filepath.Join(p.home, "image"))
+	var config v1.Image
+	if err := json.Unmarshal([]byte(p.command(t, "skopeo", "inspect", "--config", image)), &config); err != nil {
+		t.Fatal(err)
+	}
+	if config.Config.User != "65532:65532" || config.Architecture != runtime.GOARCH {
+		t.Errorf("got the user %s on %s, want a user without privileges on %s", config.Config.User, config.Architecture, runtime.GOARCH)
+	}
+	p.command(t, "skopeo", "--insecure-policy", "copy", "--quiet", image, "dir:layers")
+	root := filepath.Join(p.home, "root")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(p.home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var manifest v1.Manifest
+	raw, err := os.ReadFile(filepath.Join(p.home, "layers", "manifest.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &manifest)
+	}
+	if err != nil || len(manifest.Layers) != 1 {
+		t.Fatalf("got %s, %v, want a manifest with one layer", raw, err)
+	}
+	p.command(t, "tar", "--directory", root, "-xzf", filepath.Join(p.home, "layers", manifest.Layers[0].Digest.Encoded()))
+	return root
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,10 +1,11 @@
-// Dist builds the release archives of Sallyport for every system, reproducibly: two runs of one commit write equal
-// bytes.
+// Dist builds a release of Sallyport for every system, reproducibly: two runs of one commit write equal bytes.
 //
 //	go run ./cmd/dist -o build/dist
 //
-// For each system it writes an archive with the program, the licence, the README and the completions of shells, and for
-// all of them SHA256SUMS and a software bill of materials (CycloneDX), which is read out of the built program.
+// For each system it writes an archive with the program, the licence, the README, manual pages and completions of shells.
+// The same programs are packed for package managers: for npm and PyPI, as Debian packages, as bundles for desktop clients
+// (MCPB), as a container image (an OCI layout), and with a formula for Homebrew. SHA256SUMS and a software bill of materials
+// (CycloneDX), which is read out of a built program, cover them. Nothing is published.
 package main
 
 import (
@@ -24,36 +25,8 @@ import (
 	"time"
 )
 
-// target is a system that a release is built for.
-type target struct{ os, arch string }
-
-// targets returns the systems of a release.
-func targets() []target {
-	return []target{
-		{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
-	}
-}
-
-func (t target) String() string { return t.os + "_" + t.arch }
-
-// program returns the name of the built program.
-func (t target) program() string {
-	if t.os == "windows" {
-		return "sallyport.exe"
-	}
-	return "sallyport"
-}
-
-// archive returns the name of the archive.
-func (t target) archive() string {
-	if t.os == "windows" {
-		return "sallyport_" + t.String() + ".zip"
-	}
-	return "sallyport_" + t.String() + ".tar.gz"
-}
-
 func main() {
-	out := flag.String("o", "build/dist", "`folder` for the archives, which is replaced")
+	out := flag.String("o", "build/dist", "`folder` for the release, which is replaced")
 	only := flag.String("only", "", "comma-separated `targets`, such as linux_amd64; empty is all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -77,47 +50,98 @@ func run(ctx context.Context, out, only string) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
-	common, err := commonFiles(ctx, out)
+	work := filepath.Join(out, "work")
+	r, err := buildRelease(ctx, work, chosen, at)
 	if err != nil {
 		return err
 	}
-	var names []string
+	files, err := r.pack()
+	if err == nil {
+		err = writeAll(out, files)
+	}
+	return errors.Join(err, os.RemoveAll(work))
+}
+
+// release is everything that the packages are made of.
+type release struct {
+	version  version
+	at       time.Time // of every file
+	programs []built
+	docs     []member // documents, manual pages and completions
+	bill     []byte
+}
+
+// built is the program for one target.
+type built struct {
+	target
+	content []byte
+}
+
+// artefact is a file of a release.
+type artefact struct {
+	name    string
+	content []byte
+}
+
+// pack returns the files of a release, sorted by name, with their checksums.
+func (r *release) pack() (files []artefact, err error) {
+	files = []artefact{{"sallyport.cdx.json", r.bill}}
+	for _, format := range []func(*release) ([]artefact, error){archives, debs, npmPackages, wheels, bundles, images} {
+		made, err := format(r)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, made...)
+	}
+	for _, listing := range []func(*release, []artefact) ([]artefact, error){formula, registryEntry} {
+		made, err := listing(r, files)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, made...)
+	}
+	slices.SortFunc(files, func(a, b artefact) int { return strings.Compare(a.name, b.name) })
+	return append(files, sums(files)), nil
+}
+
+// buildRelease builds the program for the targets, and what it says about itself.
+func buildRelease(ctx context.Context, work string, chosen []target, at time.Time) (*release, error) {
+	r := &release{at: at}
+	host := filepath.Join(work, "host", "sallyport")
+	if err := build(ctx, host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
+		return nil, err
+	}
+	text, err := exec.CommandContext(ctx, host, "--version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("--version: %w", err)
+	}
+	if r.version, err = versionFrom(string(text)); err != nil {
+		return nil, err
+	}
+	if r.docs, err = documents(ctx, host, filepath.Join(work, "man"), at); err != nil {
+		return nil, err
+	}
 	for _, t := range chosen {
 		fmt.Println("building", t)
-		name, err := t.release(ctx, out, common, at)
+		program := filepath.Join(work, t.String(), t.program())
+		if err := build(ctx, program, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", t, err)
+		}
+		content, err := os.ReadFile(program)
 		if err != nil {
-			return fmt.Errorf("%s: %w", t, err)
+			return nil, err
 		}
-		names = append(names, name)
+		r.programs = append(r.programs, built{t, content})
+		if r.bill == nil {
+			if r.bill, err = billOf(program, at); err != nil {
+				return nil, err
+			}
+		}
 	}
-	sbom := "sallyport.cdx.json"
-	bill, err := billOf(filepath.Join(out, "bin", chosen[0].String(), chosen[0].program()), at)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(out, sbom), bill, 0o644)
-	}
-	if err == nil {
-		err = writeSums(out, append(names, sbom))
-	}
-	return errors.Join(err, os.RemoveAll(filepath.Join(out, "bin")), os.RemoveAll(filepath.Join(out, "host")))
+	return r, nil
 }
 
-// choose returns the targets of a list; all if it is empty.
-func choose(only string) ([]target, error) {
-	if only == "" {
-		return targets(), nil
-	}
-	var chosen []target
-	for _, name := range strings.Split(only, ",") {
-		i := slices.IndexFunc(targets(), func(t target) bool { return t.String() == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no target %q: want some of %v", name, targets())
-		}
-		chosen = append(chosen, targets()[i])
-	}
-	return chosen, nil
-}
-
-// commitTime returns the time of the commit, or SOURCE_DATE_EPOCH: the time of every file in the archives.
+// commitTime returns the time of the commit, or SOURCE_DATE_EPOCH: the time of every file in the packages.
 func commitTime(ctx context.Context) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -139,62 +163,57 @@ func build(ctx context.Context, file string, t target) error {
 	return cmd.Run()
 }
 
-// release builds one target and returns the name of its archive.
-func (t target) release(ctx context.Context, out string, common []member, at time.Time) (string, error) {
-	program := filepath.Join(out, "bin", t.String(), t.program())
-	if err := build(ctx, program, t); err != nil {
-		return "", err
-	}
-	content, err := os.ReadFile(program)
-	if err != nil {
-		return "", err
-	}
-	members := append([]member{{t.program(), 0o755, content}}, common...)
-	pack := tarball
-	if t.os == "windows" {
-		pack = zipped
-	}
-	archive, err := pack(members, at)
-	if err != nil {
-		return "", err
-	}
-	return t.archive(), os.WriteFile(filepath.Join(out, t.archive()), archive, 0o644)
-}
-
-// commonFiles returns the files of every archive: documents, and completions that the program of this system prints.
-func commonFiles(ctx context.Context, out string) (files []member, err error) {
+// documents returns the licence and the README, and the manual pages and completions that the program writes.
+func documents(ctx context.Context, host, man string, at time.Time) (files []member, err error) {
 	for _, name := range []string{"LICENSE", "README.md"} {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, member{name, 0o644, content})
-	}
-	host := filepath.Join(out, "host", "sallyport")
-	if err := build(ctx, host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
-		return nil, err
+		files = append(files, member{name: name, mode: 0o644, content: content})
 	}
 	for shell, name := range map[string]string{"bash": "sallyport.bash", "zsh": "_sallyport", "fish": "sallyport.fish", "powershell": "sallyport.ps1"} {
 		text, err := exec.CommandContext(ctx, host, "completion", shell).Output()
 		if err != nil {
 			return nil, fmt.Errorf("completion %s: %w", shell, err)
 		}
-		files = append(files, member{"completions/" + name, 0o644, text})
+		files = append(files, member{name: "completions/" + name, mode: 0o644, content: text})
+	}
+	cmd := exec.CommandContext(ctx, host, "man", man)
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(at.Unix(), 10))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("man: %w: %s", err, out)
+	}
+	pages, err := os.ReadDir(man)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		content, err := os.ReadFile(filepath.Join(man, p.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, member{name: "man/" + p.Name(), mode: 0o644, content: content})
 	}
 	slices.SortFunc(files, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return files, nil
 }
 
-// writeSums writes SHA256SUMS of files, as sha256sum reads it.
-func writeSums(dir string, names []string) error {
+// sums returns SHA256SUMS of files, as sha256sum reads it.
+func sums(files []artefact) artefact {
 	var text strings.Builder
-	slices.Sort(names)
-	for _, name := range names {
-		content, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
+	for _, f := range files {
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(f.content), f.name)
+	}
+	return artefact{"SHA256SUMS", []byte(text.String())}
+}
+
+// writeAll writes the files into a folder.
+func writeAll(dir string, files []artefact) error {
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.name), f.content, 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(content), name)
 	}
-	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(text.String()), 0o644)
+	return nil
 }

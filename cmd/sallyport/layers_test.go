@@ -52,8 +52,8 @@ var homes = map[string][]string{
 	"github.com/creack/pty":                  {"cmd/sallyport/internal/ui/terminaltest"},
 	"github.com/extism/go-sdk":               {"registry/extismfile", "cmd/bench"},
 	"oras.land/oras-go":                      {"registry/source"},
-	"github.com/opencontainers":              {"registry/source"},
-	"golang.org/x/crypto":                    {"internal/minisign"},
+	"github.com/opencontainers":              {"registry/source", "cmd/dist"},
+	"golang.org/x/crypto":                    {"internal/minisign", "cmd/dist"},
 }
 
 type listed struct {
