@@ -321,6 +321,10 @@ func resolveIn(b api.PluginBuild, files map[string]*File) {
 		text := mapComment.Replace(files[a.Path].Text)
 		return api.OnLoadResult{Contents: &text, Loader: loaderOf(a.Path)}, nil
 	})
+	// An import of a pattern, as of `./${name}.json`, is resolved on the disk, past the plugins.
+	b.OnLoad(api.OnLoadOptions{Filter: ".*"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		return api.OnLoadResult{}, fmt.Errorf("%s is not among the sources: an import names one file, and no pattern", a.Path)
+	})
 }
 
 // plainMap keeps of a source map the members that the library reads, with plain names of files.

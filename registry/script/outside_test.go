@@ -34,3 +34,24 @@ func TestInputs_staysInTheFolder(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// A pattern in an import stands for no file of the machine: the bundler resolves it on the disk.
+func TestExpand_readsNoFileByAPattern(t *testing.T) {
+	secret := filepath.ToSlash(filepath.Dir(write(t, "secret.json", `"made-up"`, "secret", "made-up")))
+	up := "./" + strings.Repeat("../", 40) + strings.TrimPrefix(secret, "/") // however deep the working folder is
+	for name, text := range map[string]string{
+		"a template": "const x = 'secret'; globalThis.x = await import(`" + up + "/${x}.json`)",
+		"a sum":      "const x = 'secret'; globalThis.x = await import('" + up + "/' + x + '.json')",
+		"as text":    "const x = 'secret'; globalThis.x = await import(`" + up + "/${x}`, {with: {type: 'text'}})",
+		"a require":  "const x = 'secret'; globalThis.x = require(`" + up + "/${x}.json`)",
+	} {
+		s := &Source{Entry: "a.js", Files: []File{{Path: "a.js", Text: text}}}
+		if made, err := s.bundle(); err == nil {
+			t.Errorf("%s: got the bundle %s, want an error", name, made.text)
+		}
+	}
+	s := &Source{Entry: secret + "/*.json", Files: []File{{Path: secret + "/*.json", Text: "globalThis.x = 1"}}}
+	if made, err := s.bundle(); err == nil && strings.Contains(string(made.text), "made-up") {
+		t.Errorf("an entry: got the bundle %s, want it without the file", made.text)
+	}
+}
