@@ -10,8 +10,15 @@ import (
 )
 
 func TestLanguages_everyBlockRuns(t *testing.T) {
-	runBlocks(t, pageOf(t, "docs/languages.md"))
+	scripts, _, _ := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
+	runBlocks(t, scripts)
 }
+
+// compiledLanguages is the heading of the section whose blocks need toolchains.
+const compiledLanguages = "\n## Compiled languages\n"
+
+// extensions are those of the files that a page writes, by the language of the block.
+var extensions = map[string]string{"ts": ".ts", "js": ".js", "go": ".go", "c": ".c", "rust": ".rs"}
 
 // The plugins of README are written, built and called as it says.
 func TestREADME_pluginsRun(t *testing.T) {
@@ -43,10 +50,10 @@ func runBlocks(t *testing.T, page string) {
 	commands := 0
 	for _, b := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		switch language, text := b[1], b[2]; language {
-		case "ts", "js", "go":
+		case "ts", "js", "go", "c", "rust":
 			first, _, _ := strings.Cut(text, "\n")
 			name, named := strings.CutPrefix(first, "// ")
-			if !named || filepath.Ext(name) != "."+language {
+			if !named || filepath.Ext(name) != extensions[language] {
 				t.Fatalf("got the first line %q, want the name of a file", first)
 			}
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -17,7 +17,7 @@ import (
 const module = "github.com/sallyport-mcp/sallyport/"
 
 // layers are the folders, the highest first. A package imports its own folder and those below it.
-var layers = []string{"cmd", "transport", "protocol", "registry", "hostfuncs", "runtime", "internal"}
+var layers = []string{"cmd", "transport", "protocol", "registry", "hostfuncs", "runtime", "internal", "pdk"}
 
 // layerOf returns the height of a package's folder, or -1.
 func layerOf(name string) int {

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -48,4 +50,28 @@ func TestPrograms_scenarioOfRust(t *testing.T) {
 func TestPrograms_rustLibraryPassesItsOwnTests(t *testing.T) {
 	do(t, filepath.Dir(examples(t, "rust")), []string{"RUSTC=/usr/bin/rustc", "RUSTDOC=/usr/bin/rustdoc", "CARGO_TARGET_DIR=" + t.TempDir()},
 		"/usr/bin/cargo", "test", "--quiet", "--offline")
+}
+
+// TestPrograms_compiledLanguagesAreAsThePageSays runs its blocks with the toolchains of Debian.
+func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
+	_, page, found := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
+	if !found {
+		t.Fatalf("got no section %q, want one", compiledLanguages)
+	}
+	runBlocks(t, page)
+}
+
+// TestPrograms_newProjectsBuildAndAreSmall builds the projects of sallyport new.
+func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
+	dir := t.TempDir()
+	shell := shellIn(t, dir)
+	wantInOrder(t, "list", shell("sallyport new --list"), []string{"c     ready", "rust  ready"})
+	for lang, limit := range map[string]int64{"c": 25_000, "rust": 100_000} {
+		wantInOrder(t, lang, shell("sallyport new of_"+lang+" --lang "+lang+" && make -C of_"+lang+" test && echo passed"), []string{"passed"})
+		if info, err := os.Stat(filepath.Join(dir, "of_"+lang, "of_"+lang+".wasm")); err != nil || info.Size() > limit {
+			t.Errorf("%s: got %v, %v, want at most %d bytes", lang, info, err, limit)
+		}
+	}
 }
