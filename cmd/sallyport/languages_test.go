@@ -20,10 +20,14 @@ const compiledLanguages = "\n## Compiled languages\n"
 // extensions are those of the files that a page writes, by the language of the block.
 var extensions = map[string]string{"ts": ".ts", "js": ".js", "go": ".go", "c": ".c", "rust": ".rs"}
 
-// The plugins of README are written, built and called as it says.
+// The plugins of README are written, built, called and refused as it says.
 func TestREADME_pluginsRun(t *testing.T) {
-	_, section, _ := strings.Cut(pageOf(t, "README.md"), "\n## Write a plugin\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	var section string
+	for _, title := range []string{"A refusal", "Write a plugin"} {
+		_, text, _ := strings.Cut(pageOf(t, "README.md"), "\n## "+title+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		section += text + "\n"
+	}
 	clone, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
