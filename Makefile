@@ -175,7 +175,7 @@ build/mcp/bin/python:
 servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers of others as plugins, beside the same servers natively (on port 80 of loopback)
 	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
 
-browser: $(BIN) plugins ## the console page in a headless Chromium, which apt-get installs if it is missing
+browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
 	go test -tags clients ./cmd/sallyport -run 'TestBrowser' -count=1 -v
 

@@ -207,7 +207,7 @@ func TestBrowser_answersACall(t *testing.T) {
 	for class, line := range map[string]string{"bad": "never net: GET https://no.example/**", "soft": "and nothing beyond net: GET " + h.site + "/**"} {
 		b.wait(fmt.Sprintf(`[...document.querySelectorAll("#plugins p")].some(p => p.innerText === %q && p.firstChild.className === %q)`, line, class))
 	}
-	b.picture(filepath.Join(sharedState(t), "..", "console-question.png"))
+	b.pictures("question")
 	b.click("/once", "Once")
 	if e := <-first; e.failed || !strings.Contains(e.said, "page /once") {
 		t.Errorf("got %+v, want %q in it", e, "page /once")
@@ -246,7 +246,7 @@ func TestBrowser_answersACall(t *testing.T) {
 	b.wait(`![...document.querySelectorAll(".row")].some(r => r.textContent.includes("/hour") && r.textContent.includes("Take back"))`)
 	showsWords(t, h, b)
 	oneClick(t, h, b)
-	b.picture(filepath.Join(sharedState(t), "..", "console.png"))
+	b.pictures("answers")
 }
 
 // showsWords checks that markup in every text of a question is shown as text.

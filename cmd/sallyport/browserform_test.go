@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,7 +40,7 @@ func TestBrowser_fillsAForm(t *testing.T) {
 	if outside := b.eval(`[...document.querySelectorAll("#forms .card > *:not(.words)")].map(e => e.innerText).join(" ")`); strings.Contains(outside, "type y") || !strings.Contains(outside, "not Sallyport's") {
 		t.Errorf("outside of the box: got %q, want no words of the plugin", outside)
 	}
-	b.picture(filepath.Join(sharedState(t), "..", "console-form.png"))
+	b.pictures("form")
 	fill := func(field, value string) {
 		b.wait(`!!document.querySelector("#forms [name=` + field + `]")`)
 		b.eval(`(() => { const e = document.querySelector("#forms [name=` + field + `]"); e.focus(); e.select && e.select(); })()`)

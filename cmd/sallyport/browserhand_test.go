@@ -99,7 +99,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	}
 	b.click("/two", "All of it always")
 	b.wait(`!!document.querySelector(".sure")`)
-	b.picture(filepath.Join(sharedState(t), "..", "console-sure.png"))
+	b.pictures("sure")
 	b.click("/two", "Yes")
 	b.wait(`document.querySelectorAll("#questions .question").length <= 1`)
 	if _, g := left(t, s); g == 0 {
@@ -148,7 +148,7 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	b.wait(`document.querySelector("#held").innerText.includes("speaker") && !document.querySelector("#plugins").innerText.includes("speaker")`)
 	press("speaker", "Show what is new")
 	b.wait(`document.body.innerText.includes("{+told, and first") && document.images.length === 0`)
-	b.picture(filepath.Join(sharedState(t), "..", "console-held.png"))
+	b.pictures("held")
 	press("speaker", "Approve")
 	press("speaker", "Yes")
 	b.wait(`[...document.querySelectorAll("#plugins .card")].some(c => c.textContent.includes("speaker") && !c.textContent.includes("Show what is new"))`)
