@@ -2,6 +2,8 @@ package hostfuncs
 
 import (
 	"encoding/json"
+	"math"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -25,6 +27,18 @@ func (g *Gate) unasked(method string) (json.RawMessage, error) {
 		runtime.Abort(errRehearsal())
 	}
 	return nil, nil
+}
+
+// endless ends a rehearsal that would wait without a timer, after waits: nothing arrives.
+func endless(waits func(next time.Duration)) func(time.Duration) {
+	return func(next time.Duration) {
+		if waits != nil {
+			waits(next)
+		}
+		if next == math.MaxInt64 {
+			runtime.Abort(errRehearsal())
+		}
+	}
 }
 
 // aloneTree is the folder "/" of a rehearsal: an access ends it.

@@ -1,8 +1,10 @@
 package hostfuncs
 
 import (
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
@@ -59,6 +61,12 @@ func TestRehearsalGate_endsAtRequestsAndFiles(t *testing.T) {
 	g.policy.plugin.settle(&o)
 	if got := aborts(func() { o.Random.Read(make([]byte, 8)) }); !strings.Contains(got, "random") {
 		t.Errorf("random numbers: got %q, want the end of the rehearsal", got)
+	}
+	if got := aborts(func() { o.Waits(math.MaxInt64) }); !strings.Contains(got, "a rehearsal asks the host for nothing") {
+		t.Errorf("a wait without a timer: got %q, want the end of the rehearsal", got)
+	}
+	if got := aborts(func() { o.Waits(time.Hour) }); got != "" {
+		t.Errorf("a wait for a timer: got %q, want no end", got)
 	}
 	if _, err := g.Ask(t.Context(), "notifications/message", []byte(`{"level":"info","data":"x"}`), nil); err != nil {
 		t.Errorf("a log message: got %v, want no error", err)

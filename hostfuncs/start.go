@@ -89,7 +89,7 @@ func (p *Plugin) settle(o *wasi.Options) {
 		o.Now, o.Monotonic, o.Sleep = clock.now, clock.monotonic, clock.sleep
 	}
 	if p.alone {
-		o.Tree = aloneTree{}
+		o.Tree, o.Waits = aloneTree{}, endless(o.Waits)
 	}
 	if p.warming {
 		o.Random = noRandom{}

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 )
 
 // Rehearser is implemented by a Dialect whose guests cannot be expected to have a warm-up of their own.
@@ -31,6 +34,21 @@ const rehearsalFuel = warmFuel / 8
 // ErrDiffers is the reason to drop a rehearsal that shows in a later call.
 var ErrDiffers = errors.New("calls are answered differently after others")
 
+// ToolCalls returns a call of each tool that has a name, with arguments made from its schema.
+func ToolCalls(tools []json.RawMessage) []Request {
+	var calls []Request
+	for _, tool := range tools {
+		name := jsonraw.Get(tool, "name")
+		if name == nil {
+			continue
+		}
+		params := append(append([]byte(`{"name":`), name...), `,"arguments":`...)
+		params = append(append(params, jsonschema.Example(jsonraw.Get(tool, "inputSchema"))...), '}')
+		calls = append(calls, Request{Method: methodCallTool, Params: params})
+	}
+	return calls
+}
+
 // rehearsals returns the calls to rehearse in an instance: none for a guest with a warm-up of its own.
 func (p *Pool) rehearsals(in *Instance, described json.RawMessage) []Request {
 	r, ok := p.dialect.(Rehearser)
@@ -48,14 +66,14 @@ func (p *Pool) rehearse(ctx context.Context, in *Instance, calls []Request) (r R
 	if len(calls) == 0 {
 		return r, nil
 	}
-	g, closeGate := p.warmth.rehearsal()
-	defer closeGate()
-	c := newStart(ctx, g, Limits{Start: warmTime})
+	c := newStart(ctx, nil, Limits{Start: warmTime})
 	defer c.close()
 	calls, answers, err := p.alone(c, in, calls)
 	if err != nil {
 		return r, err
 	}
+	in.kept = true // the next call begins where this one ends
+	defer func() { in.kept = false }()
 	size := in.size()
 	var memory []byte
 	var values []value
@@ -107,8 +125,13 @@ func (p *Pool) alone(c *callContext, in *Instance, calls []Request) (able []Requ
 	return able, answers, nil
 }
 
-// rehearseCall makes one call, whose answer may be an error of the guest. After an error the instance can only be closed.
-func (p *Pool) rehearseCall(c *callContext, in *Instance, call Request) (answer string, err error) {
+// rehearseCall makes one call under a gate of its own; the answer may be an error of the guest. After an error the
+// instance can only be closed.
+func (p *Pool) rehearseCall(ctx context.Context, in *Instance, call Request) (answer string, err error) {
+	g, closeGate := p.warmth.rehearsal()
+	defer closeGate()
+	c := newStart(ctx, g, Limits{Start: warmTime})
+	defer c.close()
 	in.begin(c)
 	defer in.end()
 	in.tank.fill(rehearsalFuel)

@@ -96,6 +96,31 @@ func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
 	}
 }
 
+// What a server makes on its first call is in its image, if none of its answers shows that it was called.
+func TestServer_rehearsesToolsThatKeepNothing(t *testing.T) {
+	for handshake, rehearsed := range map[string]bool{
+		"cache": true,
+		"state": false,
+		"waits": true,
+	} {
+		t.Run(handshake, func(t *testing.T) {
+			s := connect(t, "", badServer(t, handshake))
+			for range 2 {
+				r := call(t, s, "server-lookup", nil)
+				fuel := r.Meta["dev.sallyport/receipt"].(map[string]any)["fuel"].(float64)
+				if text(r) != "25" || (fuel < 20_000_000) != rehearsed {
+					t.Errorf("got %s with %.0f units of fuel, want 25, and %v that the table was there", text(r), fuel, rehearsed)
+				}
+			}
+			if handshake == "state" {
+				if got := text(call(t, s, "server-count", nil)); got != "1" {
+					t.Errorf("count: got %s, want 1: no earlier call", got)
+				}
+			}
+		})
+	}
+}
+
 func TestServer_reportsProgressToItsCaller(t *testing.T) {
 	told := make(chan *mcp.ProgressNotificationParams, 8)
 	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params }}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
-	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -63,17 +62,7 @@ func (*dialect) Rehearsals(described json.RawMessage) []runtime.Request {
 	if err != nil {
 		return nil
 	}
-	var calls []runtime.Request
-	for _, tool := range tools[:min(len(tools), maxRehearsals)] {
-		name := jsonraw.Get(tool, "name")
-		if name == nil {
-			continue
-		}
-		params := append(append([]byte(`{"name":`), name...), `,"arguments":`...)
-		params = append(append(params, jsonschema.Example(jsonraw.Get(tool, "inputSchema"))...), '}')
-		calls = append(calls, runtime.Request{Method: "tools/call", Params: params})
-	}
-	return calls
+	return runtime.ToolCalls(tools[:min(len(tools), maxRehearsals)])
 }
 
 // Serve passes one request to the exports that serve it.

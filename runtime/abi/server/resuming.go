@@ -123,37 +123,3 @@ func lost(in *runtime.Instance, err error) error {
 	end.Message = strings.TrimSuffix(end.Message, ".") + "; its state is lost, and the next call starts it again"
 	return end
 }
-
-// greeter completes the handshake. It asks for the tools as a warm-up.
-type greeter struct {
-	*conversation
-	requests []string // to make
-}
-
-func (g *greeter) begin() {
-	if g.has("logging") {
-		g.requests = append(g.requests, setLevel)
-	}
-	if g.has("tools") {
-		g.requests = append(g.requests, "tools/list")
-	}
-	g.answered(nil, nil)
-}
-
-// resumed does nothing: an image is not made of a copy of it.
-func (g *greeter) resumed() {}
-
-// answered makes the next request. A server that fails one still serves calls.
-func (g *greeter) answered(json.RawMessage, *jsonrpc.Error) {
-	if len(g.requests) == 0 {
-		g.finish(json.RawMessage("null"))
-		return
-	}
-	method := g.requests[0]
-	g.requests = g.requests[1:]
-	params := json.RawMessage("{}")
-	if method == setLevel {
-		params = everyLevel
-	}
-	g.request(method, params)
-}

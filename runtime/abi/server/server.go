@@ -47,9 +47,10 @@ func alone() runtime.CommandLine {
 }
 
 var (
-	_ runtime.Binder  = (*dialect)(nil)
-	_ runtime.Ender   = ending{}
-	_ runtime.Greeter = (*resuming)(nil)
+	_ runtime.Binder    = (*dialect)(nil)
+	_ runtime.Ender     = ending{}
+	_ runtime.Greeter   = (*resuming)(nil)
+	_ runtime.Rehearser = (*resuming)(nil)
 )
 
 // New returns the dialect of servers.

@@ -32,7 +32,12 @@ var (
 	early string // the outcome of the effect at the start
 
 	hidden bool // the tool die is not listed
+
+	table []uint32 // of the tool lookup, made on first use
 )
+
+// toolsOnly are the tools of a server that has nothing else.
+var toolsOnly = map[string][]string{"cache": {"lookup"}, "state": {"lookup", "count"}, "waits": {"lookup", "stuck"}}
 
 // readAhead reads lines while others are served.
 func readAhead() {
@@ -133,11 +138,19 @@ func initialize(id json.RawMessage) {
 		version = "1999-12-31"
 	}
 	write("starting up")
-	answer(id, `{"protocolVersion":"`+version+`","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"bad","version":"1"}}`)
+	capabilities := `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
+	if toolsOnly[handshake] != nil {
+		capabilities = `{"tools":{}}`
+	}
+	answer(id, `{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"serverInfo":{"name":"bad","version":"1"}}`)
 }
 
-// list lists one tool a page.
+// list lists one tool a page, or the only tools on one.
 func list(m message) {
+	if only := toolsOnly[handshake]; only != nil {
+		answer(m.ID, `{"tools":[{"name":"`+strings.Join(only, `","inputSchema":{"type":"object"}},{"name":"`)+`","inputSchema":{"type":"object"}}]}`)
+		return
+	}
 	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show"}
 	if hidden {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "die" })
@@ -156,6 +169,14 @@ func list(m message) {
 	answer(m.ID, fmt.Sprintf(`{"tools":[{"name":%q,"inputSchema":{"type":"object"}}],"nextCursor":%q}`, names[i], next))
 }
 
+// square looks a number up in the table.
+func square(n int) uint32 {
+	for i := uint32(0); len(table) < 1<<12; i++ {
+		table = append(table, i*i)
+	}
+	return table[n]
+}
+
 func call(name string, id json.RawMessage) {
 	calls++
 	switch name {
@@ -163,6 +184,10 @@ func call(name string, id json.RawMessage) {
 		answer(id, textResult(born.UTC().Format(time.RFC3339)+" "+early))
 	case "count":
 		answer(id, textResult(fmt.Sprint(calls)))
+	case "lookup":
+		answer(id, textResult(fmt.Sprint(square(5))))
+	case "stuck":
+		read()
 	case "chatty":
 		write("a line of a log")
 		write(`{"level":"info","msg":"a line of JSON"}`)

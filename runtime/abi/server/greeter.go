@@ -1,0 +1,82 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/runtime"
+)
+
+// maxRehearsals is the number of tools over which a server has no rehearsal.
+const maxRehearsals = 32
+
+// toolsList is the method by which the greeter warms a server up.
+const toolsList = "tools/list"
+
+// greeter completes the handshake. It asks for the tools as a warm-up, and its result has the server's capabilities and
+// the answer.
+type greeter struct {
+	*conversation
+	requests []string // to make
+	asked    string   // the last one
+	tools    json.RawMessage
+}
+
+func (g *greeter) begin() {
+	if g.has("logging") {
+		g.requests = append(g.requests, setLevel)
+	}
+	if g.has("tools") {
+		g.requests = append(g.requests, toolsList)
+	}
+	g.next()
+}
+
+// resumed does nothing: an image is not made of a copy of it.
+func (g *greeter) resumed() {}
+
+// answered makes the next request. A server that fails one still serves calls.
+func (g *greeter) answered(result json.RawMessage, _ *jsonrpc.Error) {
+	if g.asked == toolsList {
+		g.tools = slices.Clone(result)
+	}
+	g.next()
+}
+
+func (g *greeter) next() {
+	if len(g.requests) == 0 {
+		o := jsonraw.Object{{Key: "capabilities", Value: jsonraw.Get(g.greeting, "capabilities")}}
+		if g.tools != nil {
+			o.Set("listed", g.tools)
+		}
+		g.finish(o.Append(nil))
+		return
+	}
+	g.asked, g.requests = g.requests[0], g.requests[1:]
+	params := json.RawMessage("{}")
+	if g.asked == setLevel {
+		params = everyLevel
+	}
+	g.request(g.asked, params)
+}
+
+// Rehearsals returns a call of each tool of a server whose tools are all that it has: a state that its calls left would
+// show in no other answer than theirs.
+func (*resuming) Rehearsals(described json.RawMessage) []runtime.Request {
+	capabilities, err := jsonraw.ParseObject(jsonraw.Get(described, "capabilities"))
+	if err != nil {
+		return nil
+	}
+	for _, c := range capabilities {
+		if c.Key != "tools" && c.Key != "logging" {
+			return nil
+		}
+	}
+	tools, err := jsonraw.Elements(jsonraw.Get(described, "listed", "tools"))
+	if more := jsonraw.Get(described, "listed", "nextCursor"); err != nil || len(tools) > maxRehearsals || !jsonraw.IsNull(more) && string(more) != `""` {
+		return nil
+	}
+	return runtime.ToolCalls(tools)
+}
