@@ -40,6 +40,23 @@ func (p *Policy) configured() map[string]string {
 	return out
 }
 
+// Secret returns the text for a secret that a line grants to this call, by the line's name or its source: the
+// placeholder, or for a line with reveal the value, as secrets/get does. The error is one of Ask.
+func (g *Gate) Secret(ctx context.Context, nameOrSource string) (text string, ok bool, err error) {
+	for _, line := range g.rules.grants.Secrets() {
+		switch {
+		case line.Name != nameOrSource && line.From != nameOrSource:
+			continue
+		case !line.Reveal:
+			return g.policy.vault.Placeholder(line.Name), true, nil
+		}
+		answer, err := g.Ask(ctx, "secrets/get", jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, line.Name)}}.Append(nil), nil)
+		text, _ = jsonraw.String(jsonraw.Get(answer, "value"))
+		return text, err == nil, err
+	}
+	return "", false, nil
+}
+
 // inject inserts the secrets that lines send to this address into a request, and returns their names; nil means that
 // no line matches. Lines are matched against the guest's request. A missing value is a *refusal.
 func inject(g *Gate, out *http.Request, r *egress.Request, data []byte) (put []string, err error) {

@@ -173,6 +173,39 @@ func TestSecret_placeholderIsReplaced(t *testing.T) {
 	wantAsk(t, err, runtime.KindDenied, `plugin "demo" may not read the secret KEY: no grant allows it`, "")
 }
 
+func TestGate_Secret_givesPlaceholdersAndRevealedValues(t *testing.T) {
+	t.Setenv("SALLYPORT_TEST_KEY", secretValue)
+	h := hostfuncs.NewHost(nil)
+	t.Cleanup(h.Close)
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t,
+		`secret: ACCESS_TOKEN {from: keyring svc/me, to: "https://a.example/**"}`,
+		`secret: OPEN {from: env SALLYPORT_TEST_KEY, reveal: true}`,
+		`secret: UNSET {from: env SALLYPORT_TEST_NONE, reveal: true}`,
+	)}).NewGate(hostfuncs.Call{ID: "c1"})
+	t.Cleanup(g.Close)
+	byName, ok, err := g.Secret(t.Context(), "ACCESS_TOKEN")
+	bySource, _, _ := g.Secret(t.Context(), "keyring svc/me")
+	if !ok || err != nil || len(byName) < 40 || byName != bySource {
+		t.Errorf("got %q and %q, %t, %v, want one placeholder", byName, bySource, ok, err)
+	}
+	for _, name := range []string{"env SALLYPORT_TEST_KEY", "OPEN"} {
+		if text, ok, err := g.Secret(t.Context(), name); text != secretValue || !ok || err != nil {
+			t.Errorf("%s: got %q, %t, %v, want the value", name, text, ok, err)
+		}
+	}
+	for _, name := range []string{"", "keyring svc/you", "keyring svc/me/", "PATH", "env HOME"} {
+		if text, ok, err := g.Secret(t.Context(), name); text != "" || ok || err != nil {
+			t.Errorf("%q without a line: got %q, %t, %v, want nothing", name, text, ok, err)
+		}
+	}
+	if text, ok, err := g.Secret(t.Context(), "UNSET"); text != "" || ok || err == nil {
+		t.Errorf("a value that is not set: got %q, %t, %v, want an error", text, ok, err)
+	}
+	if got := fmt.Sprint(g.Receipt()); !strings.Contains(got, "OPEN") || strings.Contains(got, secretValue) {
+		t.Errorf("got receipt %s, want the name of the revealed secret in it, and no value", got)
+	}
+}
+
 // TestSecret_commandHidesFolderFromRemoteCallers checks that the command that sets a missing secret locates this host's
 // state folder, for local callers only.
 func TestSecret_commandHidesFolderFromRemoteCallers(t *testing.T) {

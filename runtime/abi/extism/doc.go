@@ -19,8 +19,8 @@
 //	create_elicitation      elicitation/create, or else {"action":"decline"}
 //	create_message          sampling/createMessage; a denial ends the call
 //	list_roots              roots/list, or else an empty list
-//	get_access_token        always null
-//	get_keyring_secret      always empty
+//	get_access_token        Secretive, the secret ACCESS_TOKEN, or else null
+//	get_keyring_secret      Secretive, the secret from that entry, or else empty
 //	var_get, var_set        for the duration of the call
 //
 // The shared memory and the guest's own memory are each bounded by Limits.Memory. A guest that reads or writes 64 bits

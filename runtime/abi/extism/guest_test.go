@@ -69,7 +69,7 @@ func open(t *testing.T, name string) *plugin {
 
 func (p *plugin) ask(method, params string) (string, error) {
 	w := newWorld(p.t, "")
-	w.config, w.answers, w.web = p.world.config, p.world.answers, p.world.web
+	w.config, w.secrets, w.answers, w.web = p.world.config, p.world.secrets, p.world.answers, p.world.web
 	result, err := p.pool.Call(context.Background(), runtime.Request{Method: method, Params: json.RawMessage(params)}, w)
 	p.world.asked = w.asked
 	return string(result), err
@@ -157,6 +157,21 @@ func TestUser_answersDenialsAsTheContractSays(t *testing.T) {
 	}
 	p.wantEnd("tools/call", `{"name":"sample"}`, runtime.KindUnsupported, "sampling/createMessage is not there")
 	p.wantEnd("tools/call", `{"name":"fetch"}`, runtime.KindUnsupported, "http/fetch is not there")
+}
+
+func TestUser_givesGrantedSecrets(t *testing.T) {
+	for _, c := range []struct {
+		secrets map[string]string
+		want    string // of get_keyring_secret for a/b, and get_access_token
+	}{
+		{map[string]string{"keyring a/b": "one", "ACCESS_TOKEN": "two"}, `\"one\",\"{\\\"access_token\\\":\\\"two\\\"}\"`},
+		{map[string]string{"keyring a/c": "one"}, `\"\",\"null\"`},
+		{map[string]string{"keyring a/b": "unset", "ACCESS_TOKEN": "unset"}, `\"\",\"null\"`},
+	} {
+		p := open(t, "v2")
+		p.world.secrets = c.secrets
+		p.want("tools/call", `{"name":"ask"}`, `{"content":[{"type":"text","text":"[\"{\\\"action\\\":\\\"decline\\\"}\",\"{\\\"roots\\\":[]}\",`+c.want+`]"}]}`)
+	}
 }
 
 // Results of the gate reach the guest.

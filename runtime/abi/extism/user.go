@@ -27,8 +27,8 @@ func userFuncs() []runtime.HostFunc {
 		}
 		request("create_elicitation", createElicitation)
 		request("create_message", createMessage)
-		request("get_access_token", func(_ context.Context, c *call, _ runtime.Memory, stack []uint64) { stack[0] = c.give([]byte("null")) })
-		request("get_keyring_secret", func(_ context.Context, _ *call, _ runtime.Memory, stack []uint64) { stack[0] = 0 })
+		request("get_access_token", getAccessToken)
+		request("get_keyring_secret", getKeyringSecret)
 		funcs = append(funcs, hostFunc(module, "list_roots", nil, i64, listRoots))
 		notify("notify_logging_message", "notifications/message")
 		notify("notify_progress", "notifications/progress")

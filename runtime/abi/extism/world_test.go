@@ -18,6 +18,7 @@ import (
 // world is a gate for tests: it has configuration and files, returns prepared answers, and records the requests.
 type world struct {
 	config  map[string]string
+	secrets map[string]string // by name or source
 	state   *wasi.State
 	answers map[string]string // by method; a method without one is unsupported
 	web     http.RoundTripper // nil: every fetch is denied
@@ -27,6 +28,7 @@ type world struct {
 var (
 	_ runtime.Gate = (*world)(nil)
 	_ Configured   = (*world)(nil)
+	_ Secretive    = (*world)(nil)
 	_ wasi.Host    = (*world)(nil)
 )
 
@@ -53,6 +55,14 @@ func (w *world) WASI() *wasi.State { return w.state }
 func (w *world) Config(name string) (string, bool) {
 	v, ok := w.config[name]
 	return v, ok
+}
+
+func (w *world) Secret(_ context.Context, nameOrSource string) (string, bool, error) {
+	v, ok := w.secrets[nameOrSource]
+	if v == "unset" {
+		return "", false, &runtime.AskError{Kind: runtime.KindUnavailable, Message: "it is not set"}
+	}
+	return v, ok, nil
 }
 
 func (w *world) Ask(ctx context.Context, method string, params json.RawMessage, s runtime.Streams) (json.RawMessage, error) {

@@ -28,8 +28,11 @@ func pluginConfigs(s *settings.Settings) map[string]registry.Config {
 	return configs
 }
 
-// The gate provides the configuration of Extism plugins.
-var _ extism.Configured = (*hostfuncs.Gate)(nil)
+// The gate provides the configuration and the secrets of Extism plugins.
+var (
+	_ extism.Configured = (*hostfuncs.Gate)(nil)
+	_ extism.Secretive  = (*hostfuncs.Gate)(nil)
+)
 
 // The gate runs programs and servers.
 var (

@@ -115,7 +115,7 @@ func (p *plugin) runtime(n grant.Node) {
 			p.skip(m, where)
 		case "allowed_secrets":
 			if !null(m) {
-				p.remark(m, "%s: not carried over: a plugin is not given secrets; get_keyring_secret answers with nothing", where)
+				p.remark(m, "%s: not carried over: grant each entry with the addresses that may receive it, as secret: NAME {from: keyring SERVICE/USER, to: https://HOST/**}", where)
 			}
 		default:
 			p.remark(m, "%s: not known, not carried over", where)
