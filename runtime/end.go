@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime/image"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/unwind"
 )
 
 // The causes with which a call's own context ends.
@@ -51,6 +52,9 @@ func ended(ctx context.Context, err error, mem *image.Memory) error {
 			Code: exit.code, Stack: stack, Refused: refusal(mem)}
 	}
 	if trap, ok := trapText(err, text); ok {
+		if uncaught(stack) {
+			trap = "an exception was not caught"
+		}
 		return &EndError{Kind: KindTrap, Message: "the guest trapped: " + trap + refusal(mem), Stack: stack, Err: errors.New(trap)}
 	}
 	end := hostFault(err)
@@ -134,6 +138,13 @@ func trapText(err error, text string) (string, bool) {
 	}
 	_, trap, ok := strings.Cut(text, trapPrefix)
 	return trap, ok
+}
+
+// uncaught reports whether the guest's stack begins at the trap that ends an exception. The names in the stack come from
+// the guest, so a guest can pretend it.
+func uncaught(stack string) bool {
+	top, _, _ := strings.Cut(stack, "\n")
+	return strings.Contains(top, unwind.Uncaught)
 }
 
 // refusal returns a message suffix if the guest was denied memory, which is the probable, not the certain cause.

@@ -118,10 +118,14 @@ func neighbours() (all []neighbour) {
 // beside returns a guest that returns 42, with an instruction that is compiled and does not run.
 func beside(instruction []byte) []byte {
 	after := w.Unreachable
-	if op := instruction[0]; op >= 0x02 && op <= 0x04 {
+	op := instruction[0]
+	if op >= 0x02 && op <= 0x04 || op == 0x1f {
 		after = w.Code(w.Unreachable, w.End, w.Unreachable)
 	}
 	m := world(w.I32Const(1), w.IfVoid, w.I32Const(42), w.Return, w.End, w.Unreachable, instruction, after)
+	if op == 0x08 || op == 0x1f {
+		m.Tag()
+	}
 	m.ElementsRaw(3, 0, 1, 0)
 	m.PassiveData([]byte{1})
 	return m.Bytes()

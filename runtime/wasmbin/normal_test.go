@@ -19,7 +19,11 @@ func spelled(instruction []byte) []byte {
 	m.ElementsRaw(1, 0, 1, 0)
 	m.PassiveData([]byte{1})
 	code := w.Code(instruction, w.Unreachable)
-	if op := instruction[0]; op >= 0x02 && op <= 0x04 {
+	op := instruction[0]
+	if op == 0x08 || op == 0x1f {
+		m.Tag()
+	}
+	if op >= 0x02 && op <= 0x04 || op == 0x1f {
 		code = w.Code(instruction, w.End, w.Unreachable)
 	}
 	m.FuncRaw(m.Type(nil, nil), w.Code(w.U32(1), w.U32(1), []byte{w.I32}), code, w.End)
@@ -72,12 +76,13 @@ func TestCheck_writesCanonicalSections(t *testing.T) {
 		c := strings.Join(parts, "")
 		odd = append(append(append(odd, id), w.Overlong(uint32(len(c)), 3)...), c...)
 	}
-	add(1, one, "\x60", one, "\x7f", zero)
+	add(1, long(3), "\x60", one, "\x7f", zero, "\x60", zero, zero, "\x60", zero, zero)
 	add(2, one, one, "e", one, "f\x00", zero)
 	add(3, one, zero)
 	add(0, "\x01xsome data")
 	add(4, one, "\x70\x00", one)
 	add(5, one, "\x01", one, two)
+	add(13, one, "\x00", two)
 	add(6, one, "\x7f\x00\x41", zero, "\x0b")
 	add(7, one, one, "g\x00", one)
 	add(9, two, zero, "\x41", zero, "\x0b", one, zero, long(5), "\x70", one, "\xd2", zero, "\x0b")
@@ -86,9 +91,9 @@ func TestCheck_writesCanonicalSections(t *testing.T) {
 	add(11, one, two, zero, "\x41", zero, "\x0b", one, "x")
 	add(0, long(4), "name\x00\x02\x01m\x01", long(7), one, zero, one, "f\x05\x00")
 	add(0, "\x04name")
-	want := w.Code([]byte(w.Header), w.Section(1, []byte("\x01\x60\x01\x7f\x00")), w.Section(2, []byte("\x01\x01e\x01f\x00\x00")),
+	want := w.Code([]byte(w.Header), w.Section(1, []byte("\x03\x60\x01\x7f\x00\x60\x00\x00\x60\x00\x00")), w.Section(2, []byte("\x01\x01e\x01f\x00\x00")),
 		w.Section(3, []byte("\x01\x00")), w.Section(4, []byte("\x01\x70\x00\x01")), w.Section(5, []byte("\x01\x01\x01\x02")),
-		w.Section(6, []byte("\x01\x7f\x00\x41\x00\x0b")), w.Section(7, []byte("\x01\x01g\x00\x01")),
+		w.Section(13, []byte("\x01\x00\x02")), w.Section(6, []byte("\x01\x7f\x00\x41\x00\x0b")), w.Section(7, []byte("\x01\x01g\x00\x01")),
 		w.Section(9, []byte("\x02\x00\x41\x00\x0b\x01\x00\x05\x70\x01\xd2\x00\x0b")), w.Section(12, []byte{1}),
 		w.Section(10, []byte("\x01\x04\x01\x01\x7e\x0b")), w.Section(11, []byte("\x01\x00\x41\x00\x0b\x01x")),
 		w.Section(0, []byte("\x04name\x01\x04\x01\x00\x01f")))

@@ -16,10 +16,11 @@ type Spelling struct {
 
 // format describes the immediates of an opcode, one letter each: u an unsigned number, s and l signed ones of 32 and
 // 64 bits, b a block type, z a byte that is 0, n the byte 1, t a value type, r a reference type, x a byte, 4, 8 and w
-// that many bytes (w: 16), v a vector of labels and a default, o the number after 0xfc and 0xfd.
+// that many bytes (w: 16), v a vector of labels and a default, o the number after 0xfc and 0xfd, m the number 1, A and
+// T the kind of a catch clause without and with a tag.
 type format string
 
-// formats calls each with all instructions of WebAssembly 2.0.
+// formats calls each with all instructions of WebAssembly 2.0 and of exceptions.
 func formats(each func(op byte, sub uint32, f format)) {
 	span := func(from, to int, f format) {
 		for op := from; op <= to; op++ {
@@ -28,6 +29,8 @@ func formats(each func(op byte, sub uint32, f format)) {
 	}
 	span(0x00, 0x01, "")
 	span(0x02, 0x04, "b")
+	span(0x08, 0x08, "u")
+	span(0x0a, 0x0a, "")
 	span(0x0c, 0x0d, "u")
 	span(0x0e, 0x0e, "v")
 	span(0x0f, 0x0f, "")
@@ -35,6 +38,8 @@ func formats(each func(op byte, sub uint32, f format)) {
 	span(0x11, 0x11, "uu")
 	span(0x1a, 0x1b, "")
 	span(0x1c, 0x1c, "nt")
+	span(0x1f, 0x1f, "bmAu")
+	span(0x1f, 0x1f, "bmTuu")
 	span(0x20, 0x26, "u")
 	span(0x28, 0x3e, "uu")
 	span(0x3f, 0x40, "z")
@@ -96,16 +101,16 @@ func Spellings() []Spelling {
 
 // longer reports whether the encodings of a part differ in the length of a number.
 func longer(part rune) bool {
-	return part == 'u' || part == 's' || part == 'l' || part == 'v' || part == 'o'
+	return part == 'u' || part == 'm' || part == 's' || part == 'l' || part == 'v' || part == 'o'
 }
 
 func choices(part rune) int {
 	switch part {
-	case 'u', 's', 'v', 'o':
+	case 'u', 's', 'v', 'o', 'm':
 		return 6
 	case 'l':
 		return 11
-	case 'b', 'z', 'n', 't', 'r':
+	case 'b', 'z', 'n', 't', 'r', 'A', 'T':
 		return 256
 	}
 	return 0
@@ -130,8 +135,10 @@ func plainly(part rune, sub uint32) []byte {
 		return U32(sub)
 	case 'b':
 		return []byte{0x40}
-	case 'n':
+	case 'n', 'm':
 		return []byte{1}
+	case 'A':
+		return []byte{2}
 	case 't':
 		return []byte{I32}
 	case 'r':
@@ -145,7 +152,7 @@ func plainly(part rune, sub uint32) []byte {
 	case 'v':
 		return []byte{1, 0, 0}
 	}
-	return []byte{0} // u, s, l, z, x
+	return []byte{0} // u, s, l, z, x, T
 }
 
 // oddly encodes a part in an alternative way: a number in way+1 bytes, or any byte.
@@ -155,6 +162,8 @@ func oddly(part rune, sub uint32, way int) []byte {
 		return Overlong(sub, way+1)
 	case 'u', 's', 'l':
 		return Overlong(0, way+1)
+	case 'm':
+		return Overlong(1, way+1)
 	case 'v':
 		return append(Overlong(1, way+1), 0, 0)
 	}

@@ -63,6 +63,9 @@ func (o *oracle) ask(t testing.TB, question byte, wasm []byte) string {
 // invalid returns the reason why a module is invalid, or "".
 func (o *oracle) invalid(t testing.TB, wasm []byte) string { return o.ask(t, 'v', wasm) }
 
+// invalidPlain is invalid without the exceptions.
+func (o *oracle) invalidPlain(t testing.TB, wasm []byte) string { return o.ask(t, 'p', wasm) }
+
 // theirs returns each instruction of a module as decoded by the oracle: offset, name, operands.
 func (o *oracle) theirs(t testing.TB, wasm []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(o.ask(t, 'd', wasm), "\n"), "\n")
@@ -81,15 +84,15 @@ func (o *oracle) theirs(t testing.TB, wasm []byte) []string {
 var notOperands = regexp.MustCompile(`max_align: \d+, |, memory: \d+|count: \d+, |BrTable|V128|Ieee\d+`)
 
 // operand matches a number or a type.
-var operand = regexp.MustCompile(`-?\b\d+\b|\b(Empty|I32|I64|F32|F64|V128|Ref\(funcref\)|Ref\(externref\)|Func|Extern)\b`)
+var operand = regexp.MustCompile(`-?\b\d+\b|\b(Empty|I32|I64|F32|F64|V128|Ref\(funcref\)|Ref\(externref\)|Func|Extern|Exn|One|OneRef|All|AllRef)\b`)
 
 func operandsOf(text string) []string {
 	v128 := strings.Contains(text, "ty: V128") || strings.Contains(text, "Type(V128)")
 	text = notOperands.ReplaceAllString(text, "")
-	if v128 {
-		return []string{"V128"}
+	text = strings.NewReplacer("Ref(funcref)", "Func", "Ref(externref)", "Extern", "Ref(exnref)", "Exn").Replace(text)
+	if v128 { // only the type of a block or a select
+		return append([]string{"V128"}, operand.FindAllString(text, -1)...)
 	}
-	text = strings.NewReplacer("Ref(funcref)", "Func", "Ref(externref)", "Extern").Replace(text)
 	return operand.FindAllString(text, -1)
 }
 
@@ -127,7 +130,7 @@ func ours(t testing.TB, wasm []byte, names map[[2]uint32]string) (lines []string
 }
 
 // types are the oracle's names of types.
-var types = map[byte]string{0x40: "Empty", 0x7f: "I32", 0x7e: "I64", 0x7d: "F32", 0x7c: "F64", 0x7b: "V128", 0x70: "Func", 0x6f: "Extern"}
+var types = map[byte]string{0x40: "Empty", 0x7f: "I32", 0x7e: "I64", 0x7d: "F32", 0x7c: "F64", 0x7b: "V128", 0x70: "Func", 0x6f: "Extern", 0x69: "Exn"}
 
 // words returns the operands of an instruction in the oracle's order.
 func words(in *wasmbin.Instruction) []string {
@@ -142,7 +145,9 @@ func words(in *wasmbin.Instruction) []string {
 		return u(in.X)
 	case op >= 0x02 && op <= 0x04, op == 0x1c, op == 0xd0:
 		return []string{types[in.Type]}
-	case op == 0x0c, op == 0x0d, op == 0x10, op >= 0x20 && op <= 0x26, op == 0xd2:
+	case op == 0x1f:
+		return tryWords(in, u)
+	case op == 0x08, op == 0x0c, op == 0x0d, op == 0x10, op >= 0x20 && op <= 0x26, op == 0xd2:
 		return u(in.X)
 	case op == 0x0e:
 		last := len(in.Labels) - 1
@@ -163,6 +168,21 @@ func words(in *wasmbin.Instruction) []string {
 		return vectorWords(in, u)
 	}
 	return nil
+}
+
+func tryWords(in *wasmbin.Instruction, u func(...uint32) []string) []string {
+	out := []string{types[in.Type]}
+	if in.Typed {
+		out = u(in.X)
+	}
+	for _, c := range in.Catches {
+		out = append(out, [...]string{"One", "OneRef", "All", "AllRef"}[c.Kind])
+		if c.Tagged() {
+			out = append(out, u(c.Tag)...)
+		}
+		out = append(out, u(c.Label)...)
+	}
+	return out
 }
 
 func bulkWords(in *wasmbin.Instruction, u func(...uint32) []string) []string {

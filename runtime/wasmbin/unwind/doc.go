@@ -30,7 +30,9 @@
 //
 // A reference is an i64: the tag plus one in its upper half, and the exception's value in the lower one. It needs no memory,
 // so none can be used after it was freed. Therefore, in a module with references, a tag has at most one value, of 32
-// bits: a pointer, as compilers of C and C++ have it.
+// bits: a pointer, as compilers of C and C++ have it. There are no tables of references, and no ref.is_null for one. An invalid
+// module that takes a reference for an i64 may become a valid one, whose references are then numbers of its own
+// choice: a throw of a tag that does not exist is caught by clauses for all exceptions.
 //
 // # Guarantees
 //

@@ -114,6 +114,24 @@ func answer(t *testing.T, wasm []byte) uint64 {
 	return results[0]
 }
 
+func FuzzLower(f *testing.F) {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(2 << 30)
+	e := newEngines(f)
+	f.Add(uint64(1000), true)
+	f.Add(uint64(1001), false)
+	f.Fuzz(func(t *testing.T, seed uint64, refs bool) {
+		wasm := generate(seed, refs)
+		m, err := lower(wasm)
+		if err != nil {
+			t.Fatalf("%v\n%x", err, wasm)
+		}
+		if got, want := outcome(t, e.plain, m.Wasm()), outcome(t, e.interpreter, wasm); got != want {
+			t.Errorf("got %s, want %s as interpreted\n%x", got, want, wasm)
+		}
+	})
+}
+
 // throwing returns a module whose exported run throws a tag with these values.
 func throwing(params ...byte) *w.Module {
 	var m w.Module

@@ -6,6 +6,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
+// Uncaught is the name of the functions that trap when an exception has left the function that they call.
+const Uncaught = "uncaught exception"
+
 // order is the order of the sections in the format.
 var order = [...]byte{
 	wasmbin.SectionType, wasmbin.SectionImport, wasmbin.SectionFunction, wasmbin.SectionTable, wasmbin.SectionMemory,
@@ -33,8 +36,8 @@ func (l *lowering) write() []byte {
 		content, changed := contents[id]
 		s, there := l.section(id)
 		switch {
-		case id == wasmbin.SectionCustom && there:
-			content = l.names(s)
+		case id == wasmbin.SectionCustom:
+			content = l.names(s, there)
 		case !changed:
 			content = s.Data
 		}
@@ -183,22 +186,23 @@ func (l *lowering) globals() []byte {
 }
 
 // names writes the name section, which has only function names, and names the functions to export.
-func (l *lowering) names(s wasmbin.RawSection) []byte {
-	d := wasmbin.NewDecoder(s.Data, s.Offset, "the name section")
-	section, part := d.Name(), d.U8()
-	d.U32() // its length
+func (l *lowering) names(s wasmbin.RawSection, there bool) []byte {
 	v := &vector{}
-	names := make(map[uint32]string, len(l.wrappers))
-	for n := d.Count(2); n > 0 && d.Err() == nil; n-- {
-		fn, name := d.U32(), d.Name()
-		v.add(wasmbin.AppendName(appendU32(nil, fn), name))
-		if l.mayThrow(fn) {
-			names[fn] = name
+	if there {
+		d := wasmbin.NewDecoder(s.Data, s.Offset, "the name section")
+		d.Name()
+		d.U8()  // the part of functions
+		d.U32() // its length
+		for n := d.Count(2); n > 0 && d.Err() == nil; n-- {
+			v.add(wasmbin.AppendName(appendU32(nil, d.U32()), d.Name()))
 		}
+		l.note(d.Err())
 	}
-	l.note(d.Err())
-	for i, fn := range l.wrappers {
-		v.add(wasmbin.AppendName(appendU32(nil, uint32(l.functions()+i)), fmt.Sprintf("uncaught exception of %s", names[fn])))
+	for i := range l.wrappers {
+		v.add(wasmbin.AppendName(appendU32(nil, uint32(l.functions()+i)), Uncaught))
 	}
-	return wasmbin.AppendBytes(append(wasmbin.AppendName(nil, section), part), v.bytes())
+	if v.n == 0 {
+		return nil
+	}
+	return wasmbin.AppendBytes(append(wasmbin.AppendName(nil, "name"), 1), v.bytes())
 }

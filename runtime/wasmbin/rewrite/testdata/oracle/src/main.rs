@@ -1,7 +1,8 @@
 //! A second decoder and validator of WebAssembly, for tests. Each request on standard input is a letter, a length of four
 //! bytes and a module; each answer is a length and a text.
 //!
-//!   v  whether the module is valid: nothing, or the reason why not
+//!   v  whether the module, of WebAssembly 2.0 with exceptions, is valid: nothing, or the reason why not
+//!   p  the same without exceptions
 //!   d  each instruction of its code, a line each: offset, operator with operands; "function" before each body;
 //!      a problem ends the answer with "error" and the reason
 
@@ -9,9 +10,11 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
+const FEATURES: WasmFeatures = WasmFeatures::WASM2.union(WasmFeatures::EXCEPTIONS);
+
 fn decode(wasm: &[u8], out: &mut String) -> wasmparser::Result<()> {
     let mut parser = Parser::new(0);
-    parser.set_features(WasmFeatures::WASM2);
+    parser.set_features(FEATURES);
     for payload in parser.parse_all(wasm) {
         if let Payload::CodeSectionEntry(body) = payload? {
             writeln!(out, "function").unwrap();
@@ -36,8 +39,9 @@ fn main() -> io::Result<()> {
         let mut wasm = vec![0; u32::from_le_bytes(head[1..].try_into().unwrap()) as usize];
         input.read_exact(&mut wasm)?;
         let mut text = String::new();
-        if head[0] == b'v' {
-            if let Err(e) = Validator::new_with_features(WasmFeatures::WASM2).validate_all(&wasm) {
+        if head[0] != b'd' {
+            let features = if head[0] == b'v' { FEATURES } else { WasmFeatures::WASM2 };
+            if let Err(e) = Validator::new_with_features(features).validate_all(&wasm) {
                 text = e.to_string();
             }
         } else if let Err(e) = decode(&wasm, &mut text) {
