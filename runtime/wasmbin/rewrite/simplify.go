@@ -126,7 +126,7 @@ func (s *stretch) simplify(i int32) int32 {
 	n := &s.nodes[i]
 	switch n.op {
 	case opI32WrapI64:
-		if !s.opaque(n.left) && s.conversions(n.left) <= 1 { // the wrap is one
+		if !s.opaque(n.left) && s.conversions(n.left) <= 1 && s.keepsType(n.left) { // the wrap is one
 			return s.replace(s.narrow(n.left))
 		}
 	case opI64ExtendI32S, opI64ExtendI32U:
@@ -197,6 +197,21 @@ func (s *stretch) opaque(i int32) bool {
 		return by.op != opI64Const || uint64(by.n)%64 >= 32
 	}
 	return narrowLoad[n.op] == 0
+}
+
+// keepsType reports whether narrow returns an expression that is an i32 or invalid. That of an extension is its operand,
+// whose type nothing else demands.
+func (s *stretch) keepsType(i int32) bool {
+	n := &s.nodes[i]
+	if n.op != opI64ExtendI32S && n.op != opI64ExtendI32U {
+		return true
+	}
+	switch op := s.nodes[n.left].op; {
+	case op == opI32WrapI64, op >= opI32Eqz && op <= opI64GeU, op >= opI32Add && op <= opI32Rotr:
+		return true
+	default:
+		return op == opI32Const || op == opI32Load || op >= opI32Load8S && op <= opI32Load16U
+	}
 }
 
 // conversions returns the number of conversions that narrow adds to an expression.

@@ -101,6 +101,34 @@ func TestSimplify_replacesExpressions(t *testing.T) {
 	}
 }
 
+// An extension of a value that is no i32 is invalid, also where the conversion cancels and nothing demands the type of the
+// rest.
+func TestSimplify_keepsInvalidCodeInvalid(t *testing.T) {
+	for name, before := range map[string][]byte{
+		"a value from before": w.Code([]byte{0x43, 0, 0, 0, 0}, extendU, w.I32Wrap),
+		"a local":             w.Code(w.LocalGet(1), extendU, w.I32Wrap),
+		"a local that is set": w.Code(w.LocalGet(1), []byte{0x22, 1}, extendS, w.I32Wrap),
+		"a global":            w.Code(w.GlobalGet(0), extendS, w.I32Wrap),
+		"a sum":               w.Code(w.LocalGet(1), extendU, w.I64Const(1), add64, w.I32Wrap),
+		"a negation":          w.Code(w.LocalGet(1), extendU, i64Eqz),
+		"both of a pair":      w.Code(w.LocalGet(1), extendU, w.LocalGet(1), extendU, xor64),
+		"a constant":          w.Code(w.I64Const(1), extendU, w.I32Wrap),
+		"a load":              w.Code(w.LocalGet(0), load(0x31, 0, 0), extendU, w.I32Wrap),
+	} {
+		var m w.Module
+		m.Memory(1, 1)
+		m.Global(w.I64, 0)
+		m.Func([]byte{w.I32, w.I64}, nil, nil, before, w.Drop)
+		out, _, err := rewriteWasm(m.Bytes(), rewrite.Options{Meter: true, Simplify: true})
+		if err == nil {
+			err = valid(t, out)
+		}
+		if err == nil {
+			t.Errorf("%s: got %x for the invalid %x, want an invalid module", name, out, before)
+		}
+	}
+}
+
 // Every comparison is turned into its opposite, for all kinds of operands.
 func TestSimplify_negatesEveryComparison(t *testing.T) {
 	var m w.Module
