@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,32 @@ func TestNew_listsWhatIsMissing(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got %s, want %q", out.String(), want)
+		}
+	}
+}
+
+// A new user of Go needs a clone of the repository, and no more than Go and make.
+func TestNew_goProjectBuildsAndPassesItsTests(t *testing.T) {
+	library, err := filepath.Abs(filepath.Join("..", "..", "pdk", "go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := shellIn(t, t.TempDir())
+	out := shell("sallyport new mine --lang go --pdk " + library + " && make -C mine test && cd mine && go test . && sallyport call mine.wasm hello '{\"name\": \"Ada\"}' --text")
+	wantInOrder(t, "new", out, []string{"wrote mine/main.go\n", "make -C mine test\n", "ok  \texample.com/mine", "Hello, Ada!"})
+}
+
+func TestNew_helloHasUnderTenLines(t *testing.T) {
+	for file, want := range map[string]int{"ts/NAME.ts": 2, "js/NAME.js": 2, "go/main.go": 9, "rust/src/lib.rs": 6, "c/NAME.c": 5} {
+		lang, name, _ := strings.Cut(file, "/")
+		got := 0
+		for line := range strings.Lines(projects()[lang].files[name]) {
+			if strings.TrimSpace(line) != "" {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %d lines that are not blank, want %d", file, got, want)
 		}
 	}
 }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/pdk"
+	"github.com/sallyport-mcp/sallyport/registry/script"
+)
+
+// project is a new project in one language. In its texts and names NAME is that of the plugin.
+type project struct {
+	files map[string]string // texts by path
+	next  string            // how to try it
+	needs []tool
+}
+
+// tool is a program of a toolchain.
+type tool struct {
+	program string
+	install string                 // how to get it
+	present func(path string) bool // more than that the program exists; may be nil
+}
+
+// text returns the text of a file for a plugin. The files of a library, which are no part of the project's own, stay.
+func (p project) text(file, name string) string {
+	if strings.HasPrefix(file, "sallyport") {
+		return p.files[file]
+	}
+	return strings.ReplaceAll(p.files[file], "NAME", name)
+}
+
+const (
+	// hello is the first tool of a new script.
+	hello = "import { tool } from \"sallyport\";\n\n" +
+		"tool(\"hello\", \"Greets someone.\", { name: \"string who to greet\" }, ({ name }) => `Hello, ${name}!`);\n"
+	helloC = `#include "sallyport.h"
+
+static sp_json hello(sp_call *c, sp_json args) { return sp_text(sp_format("Hello, %s!", sp_str(args, "name"))); }
+
+static const sp_field name[] = {{"name", SP_STRING, "who to greet"}, {0}};
+static const sp_tool tools[] = {{"hello", "Greets someone.", hello, name}, {0}};
+SP_PLUGIN("NAME", "0.1.0", .tools = tools)
+`
+	helloRust = `use sallyport::*;
+
+tool! {
+    /// Greets someone.
+    fn hello(/** who to greet */ name: String) -> String { format!("Hello, {}!", name) }
+}
+
+plugin!("NAME", "0.1.0", hello());
+`
+	helloGo = `package main
+
+import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+
+type person struct {
+	Name string ` + "`json:\"name\" doc:\"who to greet\"`" + `
+}
+
+func hello(c *sallyport.Call, p person) (string, error) { return "Hello, " + p.Name + "!", nil }
+
+var plugin = sallyport.New("NAME", "0.1.0", sallyport.Tool("hello", "Greets someone.", hello))
+
+func init() { plugin.Serve() }
+
+func main() {}
+`
+	helloGoTest = `package main
+
+import (
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/pdk/go/sallyporttest"
+)
+
+func TestHello(t *testing.T) {
+	r := sallyporttest.New(t, plugin).Call("hello", map[string]any{"name": "you"})
+	if got, want := r.Text(), "Hello, you!"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+`
+)
+
+// makefile is that of a project: a rule for NAME.wasm, and a test.
+const makefile = `SALLYPORT ?= sallyport
+
+NAME.wasm: RULE
+
+test: NAME.wasm
+	test "$$($(SALLYPORT) call NAME.wasm hello '{"name": "you"}' --text)" = "Hello, you!"
+
+.PHONY: test
+`
+
+const (
+	ruleC = `NAME.c sallyport.h
+	clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry,--strip-all -o $@ NAME.c`
+	ruleGo = `main.go go.mod
+	go mod tidy
+	go vet .
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ .`
+	ruleRust = `src/lib.rs Cargo.toml
+	cargo build --release --target wasm32-unknown-unknown
+	cp target/wasm32-unknown-unknown/release/plugin.wasm $@`
+	manifestRust = `[package]
+name = "plugin"
+version = "0.1.0"
+edition = "2021"
+
+[lib]
+crate-type = ["cdylib"]
+
+[dependencies]
+sallyport = { path = "sallyport" }
+
+[profile.release]
+opt-level = "s"
+lto = true
+codegen-units = 1
+panic = "abort"
+strip = true
+`
+)
+
+// compilerOptions are those of an editor's checker: no Node, and the web API for the globals.
+const compilerOptions = `{
+  "compilerOptions": {
+    "target": "ES2023", "module": "ESNext", "moduleResolution": "bundler", "lib": ["ES2023", "DOM", "DOM.Iterable"], "types": [],
+    "strict": true, "checkJs": true, "noEmit": true, "allowImportingTsExtensions": true, "resolveJsonModule": true, "skipLibCheck": true
+  }
+}
+`
+
+// nextScript and nextBuilt are what the author of a script, and of a plugin that is built, does next.
+const (
+	nextScript = "try it, then serve it; it is loaded again whenever it is saved:\n  sallyport call DIR/NAME.EXT hello '{\"name\": \"you\"}'\n  sallyport serve DIR\n"
+	nextBuilt  = "build and test it, then serve it:\n  make -C DIR test\n  sallyport serve DIR\n"
+)
+
+var (
+	clang  = tool{program: "clang", install: "apt install clang"}
+	wasmLD = tool{program: "wasm-ld", install: "apt install lld"}
+	golang = tool{program: "go", install: "apt install golang, of 1.26 or later"}
+	cargo  = tool{program: "cargo", install: "rustup, or apt install cargo"}
+	rustc  = tool{program: "rustc", install: "rustup target add wasm32-unknown-unknown, or apt install libstd-rust-dev-wasm32 lld", present: hasRustTarget}
+)
+
+// hasRustTarget reports whether a compiler has the standard library of wasm32-unknown-unknown.
+func hasRustTarget(rustc string) bool {
+	dir, err := exec.Command(rustc, "--print", "target-libdir", "--target", "wasm32-unknown-unknown").Output()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(strings.TrimSpace(string(dir)))
+	return err == nil
+}
+
+// goMod returns the go.mod of a project. library is the folder of the Go library, or "" for its published version.
+func goMod(library string) (string, error) {
+	const text = "module example.com/NAME\n\ngo 1.26\n"
+	if library == "" {
+		return text, nil
+	}
+	dir, err := filepath.Abs(library)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "sallyporttest")); err != nil {
+		return "", fmt.Errorf("--pdk: %s is not the folder pdk/go of Sallyport's repository", ui.Line(library))
+	}
+	return text + "\nreplace github.com/sallyport-mcp/sallyport/pdk/go => " + strconv.Quote(dir) + "\n", nil
+}
+
+// projects returns the new projects by language.
+func projects() map[string]project {
+	rust := pdk.Rust()
+	rust["Cargo.toml"], rust["src/lib.rs"] = manifestRust, helloRust
+	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
+	return map[string]project{
+		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
+			next: strings.Replace(nextScript, "EXT", "ts", 1)},
+		"js": {files: map[string]string{"NAME.js": hello, "sallyport.d.ts": script.Types(), "jsconfig.json": compilerOptions},
+			next: strings.Replace(nextScript, "EXT", "js", 1)},
+		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
+			next: nextBuilt, needs: []tool{clang, wasmLD}},
+		"go": {files: map[string]string{"main.go": helloGo, "main_test.go": helloGoTest, "Makefile": strings.Replace(makefile, "RULE", ruleGo, 1)},
+			next: nextBuilt, needs: []tool{golang}},
+		"rust": {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
+	}
+}
