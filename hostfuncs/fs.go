@@ -46,6 +46,7 @@ func mountFiles(g *Gate, o *wasi.Options) {
 	if j := g.replay.journal; j != nil {
 		o.Tree = &observed{Tree: o.Tree, journal: j}
 	}
+	o.Tree = g.tape.tree(o.Tree)
 }
 
 // direct reports whether the operator allows writing a path in place. Dry runs write nothing, and a call with a

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -265,5 +266,16 @@ func TestFamilies_madeUpEffectIsExplained(t *testing.T) {
 		if got, err := p.Explain(Call{}, act); err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", act, got, err, want)
 		}
+	}
+}
+
+// A trial does not perform an effect of a family unless its row says that it stays inside.
+func TestMadeUp_isNotPerformedInATrial(t *testing.T) {
+	bells := tower{}
+	g := bellGate(t, bells, Options{}, Plugin{}, Call{DryRun: true, Trial: &recording.Call{}}, lobbyLine)
+	_, err := g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
+	wantError(t, err, runtime.KindUnavailable, "dry run: ring not performed", "")
+	if made := g.Tried(nil, nil).Exchanges; len(bells) != 0 || len(made) != 1 || made[0].Act != "ring the bell lobby" {
+		t.Errorf("got %v rung and %+v, want none rung, and one effect", bells, made)
 	}
 }

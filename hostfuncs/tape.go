@@ -30,6 +30,7 @@ type tape struct {
 	clock *journal.Journal
 	made  []recording.Exchange
 	seen  map[string]bool // effects without an answer, which are recorded once
+	read  contents
 	size  int
 	full  bool
 	used  []bool // of the exchanges of the recorded call, in a trial
@@ -40,20 +41,17 @@ var recorded = [...]string{"tools/call", "prompts/get", "resources/read"}
 
 // newTape returns the tape of a call; nil if it is neither recorded nor a trial.
 func newTape(p *Policy, c *Call, j *journal.Journal) *tape {
-	t := &tape{policy: p, call: c, seen: map[string]bool{}}
-	if c.Trial != nil {
-		t.used = make([]bool, len(c.Trial.Exchanges))
-		clock, err := journal.Decode(c.Trial.Clock)
-		if err != nil {
-			clock = newClock()
-		}
-		t.clock = clock
-		return t
-	}
-	if p.plugin.Record <= 0 || p.host.options.Recordings == nil || c.DryRun || !slices.Contains(recorded[:], c.Method) {
+	if c.Trial == nil && (p.plugin.Record <= 0 || p.host.options.Recordings == nil || c.DryRun || !slices.Contains(recorded[:], c.Method)) {
 		return nil
 	}
-	if t.clock = newClock(); j != nil {
+	t := &tape{policy: p, call: c, clock: newClock(), seen: map[string]bool{}}
+	switch {
+	case c.Trial != nil:
+		t.used = make([]bool, len(c.Trial.Exchanges))
+		if clock, err := journal.Decode(c.Trial.Clock); err == nil {
+			t.clock = clock
+		}
+	case j != nil:
 		t.clock = j.Blank()
 	}
 	return t
@@ -238,6 +236,9 @@ func (g *Gate) Keep(answer json.RawMessage, err error) {
 // Tried returns the trial as a call, with its end.
 func (g *Gate) Tried(answer json.RawMessage, err error) recording.Call {
 	c := g.tape.ended(g, answer, err)
+	if len(answer) > recording.MaxCall {
+		c.Answer, c.Failed = nil, cmp.Or(c.Failed, "its answer is larger than a recording holds")
+	}
 	if g.tape.full {
 		c.Failed = cmp.Or(c.Failed, "it has more effects than a recording holds")
 	}
@@ -249,7 +250,7 @@ func (t *tape) ended(g *Gate, answer json.RawMessage, err error) recording.Call 
 	c := recording.Call{
 		Plugin: t.policy.plugin.Name, Digest: t.policy.plugin.Digest, Time: time.Now(), Principal: t.call.Principal, Method: t.call.Method,
 		Kind: t.call.Entry.Kind, Entry: t.call.Entry.Name, Params: t.plain(t.call.Params), Clock: t.clock.Blank().Append(nil),
-		Exchanges: t.made, Answer: g.Redact(t.plain(answer)),
+		Exchanges: t.made, Files: t.kept(), Answer: g.Redact(t.plain(answer)),
 	}
 	if err != nil {
 		c.Failed = string(t.plain([]byte(err.Error())))

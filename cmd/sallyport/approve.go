@@ -82,7 +82,7 @@ func printChanges(ctx context.Context, s *settings.Settings, std stdio, name str
 	for _, one := range lock.Difference(v.Before, v.After) {
 		c.Terms = append(c.Terms, change(one))
 	}
-	if c.Effects, err = host.Trial(ctx, s, v); err != nil {
+	if c.Effects, err = host.Trial(ctx, s, v, host.TrialTime); err != nil {
 		return err
 	}
 	return ui.WriteJSON(std.out, c)
@@ -119,7 +119,7 @@ func printEffects(ctx context.Context, w io.Writer, s *settings.Settings, v *reg
 	if v.Before.Digest == "" || v.Before.Digest == v.After.Digest {
 		return nil
 	}
-	report, err := host.Trial(ctx, s, v)
+	report, err := host.Trial(ctx, s, v, host.TrialTime)
 	if err == nil {
 		review.PrintEffects(w, report, all)
 	}

@@ -33,7 +33,7 @@ Exit code 1: you said no, and nothing was changed.`,
 			return remove(c.Context(), s, std, args[0], purge)
 		},
 	}
-	c.Flags().BoolVar(&purge, "purge", false, "also remove its pin, your answers for it, and the keys that it stored")
+	c.Flags().BoolVar(&purge, "purge", false, "also remove its pin, your answers for it, the keys that it stored, and its recorded calls")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
 }
@@ -71,7 +71,7 @@ func removalText(r *install.Removal, purge bool) string {
 		fmt.Fprintf(&text, "from    %s\n", ui.Line(r.Pin.Origin.From))
 	}
 	if purge {
-		fmt.Fprintln(&text, "purge   its pin, your answers for it, and the keys that it stored")
+		fmt.Fprintln(&text, "purge   its pin, your answers for it, the keys that it stored, and its recorded calls")
 	}
 	return text.String()
 }

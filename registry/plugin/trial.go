@@ -17,11 +17,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// Times of a trial: new bytes that hang end each call, and at last all of them.
-const (
-	trialTime  = 10 * time.Second // of one call
-	trialsTime = time.Minute      // of all
-)
+// trialTime is the deadline of one call of a trial, unless the plugin's own is shorter.
+const trialTime = 10 * time.Second
 
 // Trial runs recorded calls with other bytes, under the grants of their plugin. Host should reach nothing.
 type Trial struct {
@@ -30,20 +27,21 @@ type Trial struct {
 	Dialects []Dialect
 	Plugin   hostfuncs.Plugin // with the grants as the operator wrote them
 	Limits   runtime.Limits
+	Within   time.Duration // of all calls: new bytes may hang in each
 }
 
-// Run runs the calls in their order, and returns them as the bytes made them. There are fewer if the time is over. The
-// error is that of bytes that cannot run.
-func (t Trial) Run(ctx context.Context, wasm []byte, calls []recording.Call) (trials []recording.Call, err error) {
+// Run runs the calls in their order, and calls made with each as the bytes made it. It leaves out those for which no
+// time is left. The error is that of bytes that cannot run.
+func (t Trial) Run(ctx context.Context, wasm []byte, calls []recording.Call, made func(call, trial *recording.Call)) error {
 	compiled, dialect, m, err := t.load(ctx, wasm)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer compiled.Close()
 	p := t.Plugin
 	if p.Grants.Lines().Varies() {
 		if p.Grants, err = p.Grants.Fit(Shapes(m)); err != nil {
-			return nil, fmt.Errorf("its grants do not fit: %w", err)
+			return fmt.Errorf("its grants do not fit: %w", err)
 		}
 	}
 	policy := t.Host.Plugin(p)
@@ -54,16 +52,16 @@ func (t Trial) Run(ctx context.Context, wasm []byte, calls []recording.Call) (tr
 		Limits: limits, Start: opened(policy.StartGate), Warm: opened(policy.WarmGate), Rehearsal: opened(policy.RehearsalGate),
 	})
 	defer pool.Close(context.WithoutCancel(ctx))
-	until, cancel := context.WithTimeout(ctx, trialsTime)
+	until, cancel := context.WithTimeout(ctx, t.Within)
 	defer cancel()
 	for i := range calls {
 		trial := try(until, pool, policy, m, &calls[i])
 		if until.Err() != nil {
 			break // it may have been cut short
 		}
-		trials = append(trials, trial)
+		made(&calls[i], &trial)
 	}
-	return trials, ctx.Err()
+	return ctx.Err()
 }
 
 // load compiles the bytes and reads their manifest, without any grant.

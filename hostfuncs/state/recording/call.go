@@ -25,9 +25,17 @@ type Call struct {
 	// Clock is a journal without entries: the beginning of the call and its random numbers.
 	Clock     []byte     `json:"clock,omitempty"`
 	Exchanges []Exchange `json:"exchanges,omitempty"`
+	Files     []File     `json:"files,omitempty"` // that the call read as a whole
 
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Failed string          `json:"failed,omitempty"` // why there is no answer, in a sentence
+}
+
+// File is a file with its contents when the call read it.
+type File struct {
+	Path    string `json:"path"` // of the guest
+	Act     string `json:"act"`  // as in a denial: "read ~/notes/a"
+	Content []byte `json:"content,omitempty"`
 }
 
 // Exchange is one effect of a call, with the host's answer.

@@ -50,32 +50,46 @@ type Report struct {
 	Damaged     int          `json:"damaged,omitempty"`
 	Since       time.Time    `json:"since"` // of the oldest call
 	Differences []Difference `json:"differences"`
+	More        int          `json:"more,omitempty"` // differences beyond those
 	// Failed is why no call was tried; empty if some were.
 	Failed string `json:"failed,omitempty"`
 }
 
-// Compare returns the differences between calls and their trials, which are as many or fewer: calls without one were
-// not tried.
-func Compare(calls, trials []Call) Report {
-	r := Report{Recorded: len(calls), Tried: len(trials), Differences: []Difference{}}
-	hosts := map[string]bool{}
-	for i, c := range calls {
-		if i == 0 || c.Time.Before(r.Since) {
-			r.Since = c.Time
+// Comparison compares recorded calls with their trials, one at a time.
+type Comparison struct {
+	merger
+	hosts map[string]bool // that the calls reached
+	since time.Time
+	calls int
+	tried int
+}
+
+// NewComparison returns a comparison of these calls.
+func NewComparison(calls []Call) *Comparison {
+	c := &Comparison{merger: merger{at: map[string]int{}, of: map[Kind]int{}}, hosts: map[string]bool{}, calls: len(calls)}
+	for i, one := range calls {
+		if i == 0 || one.Time.Before(c.since) {
+			c.since = one.Time
 		}
-		for _, x := range c.Exchanges {
-			hosts[hostOf(&x)] = true
+		for _, x := range one.Exchanges {
+			c.hosts[hostOf(&x)] = true
 		}
 	}
-	m := merger{at: map[string]int{}}
-	for i := range trials {
-		m.compare(&calls[i], &trials[i], hosts)
-	}
-	slices.SortStableFunc(m.found, func(a, b Difference) int {
+	return c
+}
+
+// Add compares one call with its trial.
+func (c *Comparison) Add(call, trial *Call) {
+	c.tried++
+	c.compare(call, trial, c.hosts)
+}
+
+// Report returns the differences so far.
+func (c *Comparison) Report() Report {
+	slices.SortStableFunc(c.found, func(a, b Difference) int {
 		return cmp.Compare(slices.Index(kinds[:], a.Kind), slices.Index(kinds[:], b.Kind))
 	})
-	r.Differences = append(r.Differences, m.found...)
-	return r
+	return Report{Recorded: c.calls, Tried: c.tried, Since: c.since, More: c.more, Differences: append([]Difference{}, c.found...)}
 }
 
 // hostOf returns the host of a request; empty for other effects.
@@ -88,9 +102,15 @@ func hostOf(x *Exchange) string {
 	return strings.ToLower(u.Host)
 }
 
+// maxDifferences limits the differences of each kind in a report: a hostile plugin can make any number, and many of one
+// kind hide none of another.
+const maxDifferences = 100
+
 // merger counts equal differences of several calls as one.
 type merger struct {
 	found []Difference
+	more  int
+	of    map[Kind]int
 	at    map[string]int
 	call  *Call // the current one
 	once  map[string]bool
@@ -109,6 +129,12 @@ func (m *merger) add(d Difference) {
 		m.found[i].Calls++
 		return
 	}
+	if m.of[d.Kind] == maxDifferences {
+		m.more++
+		return
+	}
+	m.of[d.Kind]++
+	d.What = excerpt(d.What, 0)
 	d.Entry, d.First, d.Calls = m.call.Entry, m.call.Time, 1
 	m.at[key] = len(m.found)
 	m.found = append(m.found, d)

@@ -16,6 +16,14 @@ func did(exchanges ...Exchange) Call {
 	return Call{Entry: "send", Time: time.Unix(1000, 0), Answer: json.RawMessage(`{"a":1}`), Exchanges: exchanges}
 }
 
+func compared(calls, trials []Call) Report {
+	c := NewComparison(calls)
+	for i := range trials {
+		c.Add(&calls[i], &trials[i])
+	}
+	return c.Report()
+}
+
 // kindsOf describes differences in one line.
 func kindsOf(r Report) string {
 	var all []string
@@ -73,7 +81,7 @@ func TestCompare_namesEachDifference(t *testing.T) {
 		"answers now":    {failed, other, "answer send"},
 		"order of kinds": {did(get), func() Call { c := other; c.Exchanges = []Exchange{get, file, denied}; return c }(), "host GET https://c.example/ denied, file read ~/a, answer send"},
 	} {
-		if got := kindsOf(Compare([]Call{c.was}, []Call{c.is})); got != c.want {
+		if got := kindsOf(compared([]Call{c.was}, []Call{c.is})); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
@@ -82,12 +90,12 @@ func TestCompare_namesEachDifference(t *testing.T) {
 // Equal differences of several calls are one, and a host that any recorded call reached is known.
 func TestCompare_countsCalls(t *testing.T) {
 	known, fresh := request("GET https://a.example/", "", "r"), request("GET https://b.example/", "", "")
-	r := Compare([]Call{did(known), did(known), did(), did(fresh)}, []Call{did(known, fresh), did(known, known), did(request("GET https://c.example/", "", ""))})
+	r := compared([]Call{did(known), did(known), did(), did(fresh)}, []Call{did(known, fresh), did(known, known), did(request("GET https://c.example/", "", ""))})
 	if got := kindsOf(r); got != "host GET https://c.example/, request GET https://b.example/, request GET https://a.example/" || r.Recorded != 4 || r.Tried != 3 {
 		t.Errorf("got %q of %d and %d, want each once, of 4 and 3", got, r.Recorded, r.Tried)
 	}
 	many := []Call{did(known), did(known), did(known)}
-	if got := kindsOf(Compare(many, []Call{did(known, fresh), did(known, fresh), did(known)})); got != "host GET https://b.example/ ×2" {
+	if got := kindsOf(compared(many, []Call{did(known, fresh), did(known, fresh), did(known)})); got != "host GET https://b.example/ ×2" {
 		t.Errorf("got %q, want the new host in two calls", got)
 	}
 }
@@ -95,14 +103,28 @@ func TestCompare_countsCalls(t *testing.T) {
 // An excerpt is short, shows the first difference, and is whole characters.
 func TestCompare_excerptsAreBounded(t *testing.T) {
 	was, is := strings.Repeat("é", 5000)+"old"+strings.Repeat("x", 5000), strings.Repeat("é", 5000)+"new"+strings.Repeat("x", 5000)
-	d := Compare([]Call{did(request("POST https://a.example/", was, "r"))}, []Call{did(request("POST https://a.example/", is, "r"))}).Differences[0]
+	d := compared([]Call{did(request("POST https://a.example/", was, "r"))}, []Call{did(request("POST https://a.example/", is, "r"))}).Differences[0]
 	for _, c := range []struct{ got, want string }{{d.Before, "old"}, {d.After, "new"}} {
 		if !strings.Contains(c.got, c.want) || len(c.got) > maxExcerpt+10 || strings.Contains(c.got, "\ufffd") {
 			t.Errorf("got %d bytes %q, want an excerpt with %q", len(c.got), c.got, c.want)
 		}
 	}
-	binary := Compare([]Call{did()}, []Call{did(request("POST https://a.example/", "\xff\xfe", ""))}).Differences[0]
+	binary := compared([]Call{did()}, []Call{did(request("POST https://a.example/", "\xff\xfe", ""))}).Differences[0]
 	if !strings.Contains(binary.After, "\ufffd") {
 		t.Errorf("got %q, want valid UTF-8", binary.After)
+	}
+}
+
+// Any number of differences of one kind hides none of another.
+func TestComparison_isBounded(t *testing.T) {
+	many := did()
+	for i := range MaxExchanges {
+		many.Exchanges = append(many.Exchanges, request(fmt.Sprintf("GET https://a.example/%d?%s", i, strings.Repeat("x", 2000)), "", ""))
+	}
+	many.Exchanges = append(many.Exchanges, request("GET https://b.example/", "", ""), Exchange{Family: "fs", Act: "read ~/a"})
+	r := compared([]Call{did(request("GET https://a.example/", "", "r"))}, []Call{many})
+	last := r.Differences[len(r.Differences)-1]
+	if len(r.Differences) > maxDifferences+4 || r.More < MaxExchanges-maxDifferences-1 || r.Differences[0].What != "GET https://b.example/" || len(last.What) > maxExcerpt+10 {
+		t.Errorf("got %d and %d more, first %+v, last %.100s, want the new host first, and each short", len(r.Differences), r.More, r.Differences[0], last.What)
 	}
 }

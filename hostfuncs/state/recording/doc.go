@@ -4,7 +4,9 @@
 //	f := recording.NewFolder(recording.Options{Dir: dir, Keys: keys})
 //	err := f.Put(call, 7*24*time.Hour)
 //	calls, err := f.Calls("weather")
-//	report := recording.Compare(calls.All, runs)
+//	compared := recording.NewComparison(calls.All)
+//	compared.Add(&calls.All[0], &trial)
+//	report := compared.Report()
 //
 // A folder is bounded in days, files and bytes. When it is full, the calls that are closest to others in time go first,
 // so that a burst of calls leaves those of the days before. A call that is too large is not kept.

@@ -33,6 +33,8 @@ const (
 	maxReview = 128 << 10
 	// reviewTime is the deadline for loading a folder to review one plugin.
 	reviewTime = time.Minute
+	// shownTrial is the time for recorded calls, while the page waits.
+	shownTrial = 10 * time.Second
 )
 
 // backend implements console.Backend for the hosts of a state folder, from whichever process serves the console.
@@ -207,9 +209,19 @@ func named(shown ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Review returns the difference of a held plugin to its approved version.
+// Review returns the difference of a held plugin to its approved version, and that of its effects in recorded calls,
+// which may be recorded between the review and the decision.
 func (h *backend) Review(ctx context.Context, host, plugin string) (console.Review, error) {
-	_, _, shown, err := h.look(ctx, host, plugin)
+	v, s, shown, err := h.look(ctx, host, plugin)
+	if err != nil || v.Before.Digest == "" || v.Before.Digest == v.After.Digest {
+		return shown, err
+	}
+	report, err := Trial(ctx, s, v, shownTrial)
+	if err == nil {
+		var text strings.Builder
+		review.PrintEffects(&text, report, false)
+		shown.Text += text.String()
+	}
 	return shown, err
 }
 

@@ -41,10 +41,13 @@ func pruneRecordings(s *settings.Settings) {
 	Recordings(s).Prune(ages)
 }
 
-// Trial runs the recorded calls of a plugin again with the reviewed bytes, and compares the effects. It returns nil if
-// the plugin's calls are not recorded. Nothing leaves this machine: the gates take the answers of the recording, and
+// TrialTime is the time for the recorded calls of a plugin.
+const TrialTime = time.Minute
+
+// Trial runs the recorded calls of a plugin again with the reviewed bytes, as many as there is time for, and compares
+// the effects. It returns nil if the plugin's calls are not recorded. Nothing leaves this machine: the gates take the answers of the recording, and
 // have neither a network nor an operator, a client or other plugins to ask.
-func Trial(ctx context.Context, s *settings.Settings, v *registry.Review) (*recording.Report, error) {
+func Trial(ctx context.Context, s *settings.Settings, v *registry.Review, within time.Duration) (*recording.Report, error) {
 	i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == v.Name })
 	if i < 0 || s.Plugins[i].Record == 0 || v.Before.Digest == "" {
 		return nil, nil
@@ -54,11 +57,12 @@ func Trial(ctx context.Context, s *settings.Settings, v *registry.Review) (*reco
 	if err != nil {
 		return &recording.Report{Failed: fmt.Sprintf("they cannot be read: %v", err)}, nil
 	}
-	trials, err := try(ctx, s, own, v, calls.All)
+	compared := recording.NewComparison(calls.All)
+	err = try(ctx, s, own, v, within, calls.All, compared.Add)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	report := recording.Compare(calls.All, trials)
+	report := compared.Report()
 	if report.Damaged = calls.Damaged; err != nil {
 		report.Failed = err.Error()
 	}
@@ -66,13 +70,13 @@ func Trial(ctx context.Context, s *settings.Settings, v *registry.Review) (*reco
 }
 
 // try runs calls with the reviewed bytes, under the grants of the settings.
-func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *registry.Review, calls []recording.Call) (_ []recording.Call, err error) {
+func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *registry.Review, within time.Duration, calls []recording.Call, made func(call, trial *recording.Call)) (err error) {
 	if len(calls) == 0 {
-		return nil, nil
+		return nil
 	}
 	engine, err := newEngine(ctx, s, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
 	h := &Host{settings: s, log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: s.Text("state")})}
@@ -83,11 +87,11 @@ func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *regi
 	gates := hostfuncs.NewHost(o)
 	defer gates.Close()
 	c := pluginConfig(s, own)
-	t := plugin.Trial{Engine: engine, Host: gates, Dialects: Dialects(), Limits: c.Limits, Plugin: hostfuncs.Plugin{
+	t := plugin.Trial{Engine: engine, Host: gates, Dialects: Dialects(), Limits: c.Limits, Within: within, Plugin: hostfuncs.Plugin{
 		Name: own.Name, Digest: v.After.Digest, Grants: c.Grants, Config: c.Values, Workspace: c.Workspace, Frozen: c.Frozen, Seed: c.Seed,
 		Limits: hostfuncs.Limits{Sent: c.Use.Sent, Received: c.Use.Received},
 	}}
-	return t.Run(ctx, v.Bytes(), calls)
+	return t.Run(ctx, v.Bytes(), calls, made)
 }
 
 // offline is a network without a connection. The gates of a trial reach none; this is the second wall.

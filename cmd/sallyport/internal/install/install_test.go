@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -300,8 +302,12 @@ func TestRemove_keepsThePinUnlessItIsPurged(t *testing.T) {
 		if err != nil || len(r.Files) != 1 || r.Grants != 1 {
 			t.Fatalf("got %+v, %v, want its file and its grant", r, err)
 		}
-		if err := r.Remove(t.Context(), purge); err != nil {
+		recorded := host.Recordings(s.settings())
+		if err := errors.Join(recorded.Put(&recording.Call{Plugin: "speaker", Time: time.Now()}, time.Hour), r.Remove(t.Context(), purge)); err != nil {
 			t.Fatal(err)
+		}
+		if calls, err := recorded.Calls("speaker", time.Hour); err != nil || len(calls.All) == 0 != purge {
+			t.Errorf("purge %v: got %d recorded calls, %v, want them removed only by a purge", purge, len(calls.All), err)
 		}
 		l, err := host.OpenLock(s.settings(), lock.Options{})
 		if err != nil {

@@ -66,7 +66,7 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 }
 
 // Remove removes the files, the module first: no host serves it from then on. With purge it also removes the pin, the
-// answers, the questions and the stored keys of the plugin. Grants of the configuration stay, and a later plugin of that
+// answers, the questions, the stored keys and the recorded calls of the plugin. Grants of the configuration stay, and a later plugin of that
 // name has them only with the pinned bytes, or after a purge with an approval of its own.
 func (r *Removal) Remove(ctx context.Context, purge bool) error {
 	for _, file := range r.Files {
@@ -78,7 +78,8 @@ func (r *Removal) Remove(ctx context.Context, purge bool) error {
 		return nil
 	}
 	kept := store.New(store.Options{Dir: r.settings.Text("state")})
-	err := errors.Join(kept.Forget(ctx, r.Name, ""), kept.Prune(ctx, r.Name, ""), kept.Purge(ctx, r.Name), kept.Close())
+	err := errors.Join(kept.Forget(ctx, r.Name, ""), kept.Prune(ctx, r.Name, ""), kept.Purge(ctx, r.Name), kept.Close(),
+		host.Recordings(r.settings).Remove(r.Name))
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,12 @@ func PrintEffects(w io.Writer, r *recording.Report, all bool) {
 		}
 		printEffect(w, d)
 	}
+	if r.More > 0 {
+		fmt.Fprintf(w, "  and %s, which are not kept\n", ui.Count(r.More, "difference"))
+	}
+	if r.Tried < r.Recorded {
+		fmt.Fprintln(w, "  the other calls were not tried: the time was over")
+	}
 	if len(r.Differences) == 0 {
 		fmt.Fprintln(w, "  no difference")
 	}
