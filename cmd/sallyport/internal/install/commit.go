@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 )
 
@@ -129,7 +130,7 @@ func claimants(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, e := range entries {
 		file := strings.ToLower(e.Name())
-		if strings.HasPrefix(file, ".") || !document.Is(file) && filepath.Ext(file) != ".wasm" && filepath.Ext(file) != ".json" {
+		if strings.HasPrefix(file, ".") || !document.Is(file) && !script.Is(file) && filepath.Ext(file) != ".wasm" && filepath.Ext(file) != ".json" {
 			continue
 		}
 		if name, err := manifest.NameOfFile(e.Name()); err == nil {

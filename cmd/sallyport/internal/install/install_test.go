@@ -231,6 +231,7 @@ func TestPrepare_refusesClaimedNames(t *testing.T) {
 		"other source":  {"", func(s *site) { s.install(artifact(registryA, one)) }, registryB, "", "belongs to the plugin from " + registryA, ""},
 		"by hand":       {"", func(s *site) { put(t, filepath.Join(s.dir(), "speaker.wasm"), one) }, registryA, "", "put there by hand", ""},
 		"other kind":    {"", func(s *site) { put(t, filepath.Join(s.dir(), "speaker.skill"), one) }, registryA, "", "speaker.skill", "speaker.skill"},
+		"a script":      {"", func(s *site) { put(t, filepath.Join(s.dir(), "speaker.ts"), nil) }, registryA, "", "speaker.ts", "speaker.ts"},
 		"other case":    {"", func(s *site) { put(t, filepath.Join(s.dir(), "Speaker.wasm"), one) }, registryA, "", "Speaker.wasm", "Speaker.wasm"},
 		"by source":     {"plugins: {speaker: {source: /x/y.wasm}}", nil, registryA, "", "by source: in the configuration", "by source:"},
 		"alike":         {"", func(s *site) { put(t, filepath.Join(s.dir(), "5peaker.wasm"), one) }, registryA, "", "looks like 5peaker", "looks like"},
