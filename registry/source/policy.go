@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
@@ -60,17 +61,21 @@ type Rule struct {
 	Policy
 }
 
-// Covers reports whether a rule holds for a source, in any spelling of its host.
+// Covers reports whether a rule holds for a source, in any spelling of its host and path, and with any query unless the
+// pattern has one.
 func (r Rule) Covers(from string) bool {
-	from = plainHost(from)
+	from = plainAddress(from)
+	if path, _, query := strings.Cut(from, "?"); query && strings.HasPrefix(from, schemeHTTP) && !strings.Contains(r.Pattern, "?") {
+		from = path // servers of files pass over a query
+	}
 	beginning, open := strings.CutSuffix(r.Pattern, "**")
-	beginning = plainHost(beginning)
+	beginning = plainAddress(beginning)
 	return open && strings.HasPrefix(from, beginning) || from == beginning
 }
 
-// plainHost returns a source or a pattern with its host in one spelling: in lower case, without the default port and the
-// dot of a full name, and Docker's registry by its short name.
-func plainHost(text string) string {
+// plainAddress returns a source or a pattern in one spelling: the host in lower case, without the default port and the
+// dot of a full name, Docker's registry by its short name, and no letter or digit of the path as an escape.
+func plainAddress(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return text
@@ -94,7 +99,27 @@ func plainHost(text string) string {
 	if slash {
 		below = "/" + below
 	}
-	return scheme + "://" + host + below
+	return scheme + "://" + host + plainEscapes(below)
+}
+
+// plainEscapes decodes the escapes of characters that never need one, and those of slashes, which servers decode too.
+func plainEscapes(path string) string {
+	var out strings.Builder
+	for rest := path; rest != ""; {
+		at := strings.IndexByte(rest, '%')
+		if at < 0 || at+3 > len(rest) {
+			out.WriteString(rest)
+			break
+		}
+		out.WriteString(rest[:at])
+		escape := strings.ToUpper(rest[at : at+3])
+		if c, err := url.PathUnescape(escape); err == nil && (url.PathEscape(c) == c || c == "/") {
+			escape = c
+		}
+		out.WriteString(escape)
+		rest = rest[at+3:]
+	}
+	return out.String()
 }
 
 // PolicyFor returns the policy of a source: that of the longest pattern that covers it.

@@ -142,12 +142,14 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 	rules := []Rule{
 		{Pattern: "https://acme.example/**", Policy: Policy{Refuse: true}}, {Pattern: "oci://GHCR.io/acme/**", Policy: Policy{Refuse: true}},
 		{Pattern: "oci://docker.io/acme/**", Policy: Policy{Refuse: true}}, {Pattern: "https://acme.example/free/**"},
-		{Pattern: "https://acme.example:8443/x.wasm", Policy: Policy{Refuse: true}},
+		{Pattern: "https://acme.example:8443/x.wasm", Policy: Policy{Refuse: true}}, {Pattern: "https://open.example/a/**", Policy: Policy{Refuse: true}},
 	}
 	for _, from := range []string{
 		"https://acme.example/x.wasm", "HTTPS://ACME.example/x.wasm", "https://acme.example:443/x.wasm", "https://acme.example./x.wasm",
 		"https://acme.example.:443/x.wasm", "https://acme.example/free/../x.wasm", "https://acme.example/free/%2e%2e/x.wasm",
 		"https://acme.example/free%2f..%2fx.wasm", `https://acme.example/free/..\x.wasm`, "https://ACME.example:8443/x.wasm",
+		"https://acme.example:8443/x.wasm?", "https://acme.example:8443/x.wasm?v=1", "https://acme.example:8443/%78.wasm",
+		"https://open.example/a/x.wasm", "https://open.example/%61/x.wasm", "https://open.example//a/x.wasm", "https://open.example/a%2fx.wasm", "https://open.example/%2Fa/x.wasm",
 		"oci://ghcr.io/acme/x", "oci://GHCR.io/acme/x:1", "oci://ghcr.io:443/acme/x",
 		"oci://docker.io/acme/x", "oci://registry-1.docker.io/acme/x", "oci://index.docker.io/acme/x",
 	} {
@@ -156,7 +158,8 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 			t.Errorf("%s: got a source that no rule refuses, want one that is refused", from)
 		}
 	}
-	for _, from := range []string{"https://acme.example/free/x.wasm", "https://acme.example.org/x.wasm", "oci://ghcr.io/acme-evil/x"} {
+	for _, from := range []string{"https://acme.example/free/x.wasm", "https://acme.example.org/x.wasm", "oci://ghcr.io/acme-evil/x",
+		"https://open.example/b/x.wasm?from=/a/", "https://open.example/%2561/x.wasm"} {
 		if r, err := Parse(from); err != nil || PolicyFor(rules, r.Moving()).Refuse {
 			t.Errorf("%s: got %v, or a refusal; want neither", from, err)
 		}

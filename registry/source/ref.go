@@ -89,6 +89,9 @@ func web(text string) (Ref, error) {
 			return Ref{}, fmt.Errorf("%.200q has a step up or a backslash in its path: write the address that it leads to", text)
 		}
 	}
+	if strings.Contains(u.Path, "//") {
+		return Ref{}, fmt.Errorf("%.200q has two slashes in its path: write one", text)
+	}
 	u.Fragment = ""
 	return Ref{scheme: u.Scheme, url: u}, nil
 }
