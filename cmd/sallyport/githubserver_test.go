@@ -175,7 +175,7 @@ func TestServers_githubAnswersAsNatively(t *testing.T) {
 			if seen != wantSeen {
 				t.Errorf("%s %s: got the requests %s, natively %s", version, c.tool, seen, wantSeen)
 			}
-			if n := changes(seen); int(asked.Load()) != n {
+			if n := changesIn(seen); int(asked.Load()) != n {
 				t.Errorf("%s %s: got %d questions, want one for each of %d changes", version, c.tool, asked.Load(), n)
 			}
 		}
@@ -240,7 +240,7 @@ func TestServers_githubChangesNothingThatIsDeclined(t *testing.T) {
 		for _, c := range githubWrites {
 			asked.Store(0)
 			r := call(t, s, "github-"+c.tool, c.arguments())
-			if seen := g.take(); !r.IsError || changes(seen) != 0 || asked.Load() != 1 {
+			if seen := g.take(); !r.IsError || changesIn(seen) != 0 || asked.Load() != 1 {
 				t.Errorf("%s %s: got %d questions, %s and the requests %q, want one question and no change", version, c.tool, asked.Load(), text(r), seen)
 			}
 		}

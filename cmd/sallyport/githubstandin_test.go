@@ -88,8 +88,8 @@ func (g *githubStandIn) take() string {
 	return all
 }
 
-// changes counts the requests of a log that change something.
-func changes(log string) (n int) {
+// changesIn counts the requests of a log that change something.
+func changesIn(log string) (n int) {
 	for line := range strings.SplitSeq(log, "\n") {
 		if method, _, ok := strings.Cut(line, "|/"); ok && method != "GET" {
 			n++
