@@ -75,3 +75,20 @@ func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestPrograms_valuesOfC makes, copies, reads and writes values in C: numbers keep their digits, and a value may be in two lists.
+func TestPrograms_valuesOfC(t *testing.T) {
+	dir := t.TempDir()
+	source, err := filepath.Abs(filepath.Join("..", "..", "pdk", "c", "testdata", "values.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, dir, nil, append(append([]string{"clang"}, cFlags...), "-I"+filepath.Dir(filepath.Dir(source)), "-o", "values.wasm", source)...)
+	shell := shellIn(t, dir)
+	const numbers = `"y":[1,2],"z":[1,1,1],"n":[0,-1.5,0.1,1e21,-25e-11,123456.789,1000000000000000,4503599627370496,0.3333333333333333,100.25,0.00001],`
+	for number, want := range map[string]string{"-1.25e3": `"int":-1250,"num":-1250`, "9007199254740993": `"int":9007199254740993,"num":9007199254740992`, "0.1": `"int":0,"num":0.1`} {
+		out := shell(`sallyport call values.wasm p '{"i":` + number + `,"v":{"a":[1,"\u00e9\ud83d\ude00\/\b\f","\ud800"],"":{}}}' --text`)
+		const v = `{"a":[1,"é😀/\u0008\u000c","` + "\ufffd" + `"],"":{}}`
+		wantInOrder(t, number, out, []string{numbers, `"same":` + v + `,"again":` + v, `"f":"1.5|inf|-7%|x||9",`, want})
+	}
+}

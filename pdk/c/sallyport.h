@@ -210,7 +210,9 @@ SP__UNUSED void sp__put_int(sp__text *t, long long n) {
   sp__add(t, digits + at, (sp_size)(24 - at));
 }
 
-// sp_format knows %s, %c, %d, %u, %ld, %lld, %zu and %%.
+SP__UNUSED void sp__put_double(sp__text *t, double d);
+
+// sp_format knows %s, %c, %d, %u, %ld, %lld, %zu, %g and %%.
 SP__UNUSED __attribute__((format(printf, 1, 2))) char *sp_format(const char *form, ...) {
   sp__text t = {0, 0, 0};
   __builtin_va_list list;
@@ -236,6 +238,7 @@ SP__UNUSED __attribute__((format(printf, 1, 2))) char *sp_format(const char *for
     }
     case 'd': sp__put_int(&t, longs > 1 ? __builtin_va_arg(list, long long) : __builtin_va_arg(list, int)); break;
     case 'u': sp__put_int(&t, longs > 1 ? (long long)__builtin_va_arg(list, unsigned long long) : (long long)__builtin_va_arg(list, unsigned)); break;
+    case 'g': sp__put_double(&t, __builtin_va_arg(list, double)); break;
     default: sp__add(&t, "%", 1);
     }
     if (!*form) break;
@@ -251,6 +254,7 @@ typedef enum { SP__NULL, SP__FALSE, SP__TRUE, SP__NUM, SP__STR, SP__ARR, SP__OBJ
 struct sp_value {
   sp__kind kind;
   int block;              // 1: a block of content, 2: a message, 3: contents of a resource
+  int listed;             // it is an element or a member of another value
   const char *key, *text; // text of a string, or the digits of a number
   sp_size size;
   sp_json first, last, next;
@@ -276,29 +280,49 @@ SP__UNUSED sp_json sp_integer(long long n) {
   return v;
 }
 
-// sp_number writes up to 15 digits.
-SP__UNUSED sp_json sp_number(double d) {
-  if (d != d || d - d != 0) return sp__new(SP__NULL);
-  if (d == (double)(long long)d && d < 1e15 && d > -1e15) return sp_integer((long long)d);
-  sp__text t = {0, 0, 0};
-  int exponent = 0;
-  double m = d < 0 ? -d : d;
-  while (m >= 1e15) m /= 10, exponent++;
-  while (m < 1e14) m *= 10, exponent--;
-  long long digits = (long long)(m + 0.5);
-  while (digits % 10 == 0) digits /= 10, exponent++;
-  if (d < 0) sp__puts(&t, "-");
-  sp__text n = {0, 0, 0};
+SP__UNUSED double sp_num_of(sp_json v);
+
+// sp__digits writes digits × 10^exponent.
+SP__UNUSED sp__text sp__digits(long long digits, int exponent) {
+  sp__text t = {0, 0, 0}, n = {0, 0, 0};
+  for (; digits % 10 == 0; exponent++) digits /= 10;
   sp__put_int(&n, digits);
-  if (exponent < 0 && (sp_size)-exponent < n.size) {
-    sp__add(&t, n.data, n.size + exponent);
-    sp__puts(&t, ".");
-    sp__puts(&t, n.data + n.size + exponent);
-  } else {
+  int point = (int)n.size + exponent; // its place among the digits
+  if (exponent >= 0 || point < -5) {
     sp__puts(&t, n.data);
-    sp__puts(&t, "e");
-    sp__put_int(&t, exponent);
+    if (exponent) sp__puts(&t, "e"), sp__put_int(&t, exponent);
+    return t;
   }
+  if (point <= 0) sp__puts(&t, "0.");
+  for (int zeros = point; zeros < 0; zeros++) sp__puts(&t, "0");
+  if (point > 0) sp__add(&t, n.data, (sp_size)point), sp__puts(&t, ".");
+  sp__puts(&t, n.data + (point > 0 ? point : 0));
+  return t;
+}
+
+// sp__put_double writes the fewest of 15 to 17 digits that are read as the number again.
+SP__UNUSED void sp__put_double(sp__text *t, double d) {
+  if (d - d != 0) return sp__puts(t, d != d ? "nan" : d < 0 ? "-inf" : "inf");
+  if (d <= 9007199254740992.0 && d >= -9007199254740992.0 && d == (double)(long long)d) return sp__put_int(t, (long long)d);
+  if (d < 0) sp__puts(t, "-"), d = -d;
+  for (double top = 1e15;; top *= 10) {
+    int exponent = 0;
+    double m = d;
+    while (m >= top) m /= 10, exponent++;
+    while (m < top / 10) m *= 10, exponent--;
+    sp__text digits = sp__digits((long long)(m + 0.5), exponent);
+    sp_json v = sp__new(SP__NUM);
+    v->text = digits.data;
+    if (top < 1e17 && sp_num_of(v) != d) continue;
+    return sp__puts(t, digits.data);
+  }
+}
+
+// sp_number is null for infinity and for no number; with an exponent over 22 the last digit may differ.
+SP__UNUSED sp_json sp_number(double d) {
+  sp__text t = {0, 0, 0};
+  if (d - d != 0) return sp__new(SP__NULL);
+  sp__put_double(&t, d);
   sp_json v = sp__new(SP__NUM);
   v->text = t.data, v->size = t.size;
   return v;
@@ -306,12 +330,13 @@ SP__UNUSED sp_json sp_number(double d) {
 
 SP__UNUSED sp_json sp__append(sp_json to, sp_json v) {
   if (!to || !v) return to;
-  if (v->next || v == to->last || v->key) { // it is in a list already: a copy
+  if (v->listed) { // a value has one place: the second gets a copy
     sp_json copy = sp__new(v->kind);
     *copy = *v;
     copy->next = 0, copy->key = 0;
     v = copy;
   }
+  v->listed = 1;
   if (to->last) to->last->next = v;
   else to->first = v;
   to->last = v;
@@ -801,12 +826,7 @@ SP__UNUSED void sp__merge(sp_json object, const char *members) {
   if (!members) return;
   sp_json more = sp_parse(sp_format("{%s}", members));
   if (!more) __builtin_trap(); // the plugin's own text is no JSON
-  sp_each(m, more) {
-    sp_json copy = sp__new(m->kind);
-    const char *key = m->key;
-    *copy = *m, copy->next = 0, copy->key = 0;
-    sp_set(object, key, copy);
-  }
+  sp_each(m, more) sp_set(object, m->key, m);
 }
 
 SP__UNUSED sp_json sp__values(const char *s) {

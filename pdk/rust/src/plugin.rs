@@ -333,6 +333,7 @@ fn unescape(s: &str) -> String {
 
 #[doc(hidden)]
 pub fn serve(plugin: &Plugin) -> i32 {
+    std::panic::set_hook(Box::new(|info| crate::log("error", info.to_string()))); // a trap alone has no message
     let request = Value::parse(&String::from_utf8_lossy(&read_all(0))).unwrap_or(Value::Null);
     i32::from(!write_all(1, plugin.respond(&request).to_string().as_bytes())) * 29
 }
