@@ -226,7 +226,7 @@ func goClient(t *testing.T, version string, server *exec.Cmd, wire *transcript) 
 		},
 	})
 	client.AddRoots(&mcp.Root{Name: "work", URI: "file:///work"})
-	s, err := client.Connect(t.Context(), recording{commandTransport(server), wire}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	s, err := client.Connect(t.Context(), recorded{commandTransport(server), wire}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,14 +293,14 @@ func publicName(name string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(name, "_")
 }
 
-// recording is a transport whose received messages are recorded.
-type recording struct {
+// recorded is a transport whose received messages are recorded.
+type recorded struct {
 	mcp.Transport
 	wire *transcript
 }
 
 // Connect implements mcp.Transport.
-func (r recording) Connect(ctx context.Context) (mcp.Connection, error) {
+func (r recorded) Connect(ctx context.Context) (mcp.Connection, error) {
 	conn, err := r.Transport.Connect(ctx)
 	return &recordedConnection{conn, r.wire}, err
 }
