@@ -103,8 +103,8 @@ wasi-suite: ## the public suite of WASI preview 1 in SUITE, a checkout of it, he
 	python3 -m venv build/wasmtime && build/wasmtime/bin/pip install -q wasmtime==50.0.1
 	go test -tags testsuite ./hostfuncs/wasi -run TestSuite -count=1 -v -args -suite $(abspath $(SUITE)) -python $(abspath build/wasmtime/bin/python)
 
-spec: ## the WebAssembly specification's own tests, of both versions and of exceptions, with modules as they are and rewritten
-	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2,exception-handling
+spec: ## the WebAssembly specification's own tests, of both versions, exceptions and extended constants, with modules as they are and rewritten
+	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2,exception-handling,extended-const
 
 oracles: $(STRICT) ## the bundled plugins beside other implementations: Python's zoneinfo, git
 	cd plugins && ../$(STRICT) -tags oracle ./... -run Oracle -v

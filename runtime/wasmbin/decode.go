@@ -98,7 +98,8 @@ func (d *Decoder) Next(in *Instruction) bool {
 	return d.r.err == nil
 }
 
-// Constant reads a constant expression, one permitted instruction and its end, and reports whether it succeeded.
+// Constant reads a constant expression and its end, returns one instruction with its value, and reports whether it
+// succeeded.
 func (d *Decoder) Constant(in *Instruction) bool {
 	d.r.constant(in)
 	return d.r.err == nil
@@ -285,7 +286,7 @@ var simdGaps = func() (t [256]bool) {
 	return t
 }()
 
-// constant reads a constant expression.
+// constant reads a constant expression, and returns one instruction with its value.
 func (r *reader) constant(in *Instruction) {
 	r.next(in)
 	switch in.Op {
@@ -297,9 +298,10 @@ func (r *reader) constant(in *Instruction) {
 	default:
 		r.unsupported(in, "instruction %#x in a constant", in.Op)
 	}
-	if end := r.u8(); end != 0x0b && r.err == nil {
-		r.fail(ErrUnsupported, "a constant goes on with instruction %#x at offset %d", end, r.offset()-1)
+	if r.err == nil && r.peek() != opEnd && r.rest() > 0 {
+		r.compute(in)
 	}
+	r.u8() // the end
 }
 
 // valueType reads a value type.

@@ -242,7 +242,7 @@ func mutate(r *rand.Rand, wasm []byte) []byte {
 // everySpecModule returns all modules of the specification's scripts, including the invalid ones.
 func everySpecModule(t *testing.T) map[string][]byte {
 	modules := map[string][]byte{}
-	for _, version := range []string{"v1", "v2", "exception-handling"} {
+	for _, version := range []string{"v1", "v2", "exception-handling", "extended-const"} {
 		files, _ := filepath.Glob(filepath.Join(specDir(t), version, "testdata", "*.wasm"))
 		for _, file := range files {
 			wasm, err := os.ReadFile(file)

@@ -1,8 +1,8 @@
 //! A second decoder and validator of WebAssembly, for tests. Each request on standard input is a letter, a length of four
 //! bytes and a module; each answer is a length and a text.
 //!
-//!   v  whether the module, of WebAssembly 2.0 with exceptions, is valid: nothing, or the reason why not
-//!   p  the same without exceptions
+//!   v  whether the module, of WebAssembly 2.0 with exceptions and extended constants, is valid: nothing, or the reason why not
+//!   p  the same without these two
 //!   d  each instruction of its code, a line each: offset, operator with operands; "function" before each body;
 //!      a problem ends the answer with "error" and the reason
 
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
-const FEATURES: WasmFeatures = WasmFeatures::WASM2.union(WasmFeatures::EXCEPTIONS);
+const FEATURES: WasmFeatures = WasmFeatures::WASM2.union(WasmFeatures::EXCEPTIONS).union(WasmFeatures::EXTENDED_CONST);
 
 fn decode(wasm: &[u8], out: &mut String) -> wasmparser::Result<()> {
     let mut parser = Parser::new(0);
