@@ -41,6 +41,8 @@ type Difference struct {
 	Calls  int       `json:"calls"`
 	Before string    `json:"before,omitempty"` // an excerpt of the arguments or the answer, around the first difference
 	After  string    `json:"after,omitempty"`
+	Sizes  [2]int    `json:"sizes"`            // of the arguments or answers, in bytes
+	Others int       `json:"others,omitempty"` // times that the excerpts are others, which are not shown
 }
 
 // Report compares recorded calls with their trials.
@@ -72,7 +74,9 @@ func NewComparison(calls []Call) *Comparison {
 			c.since = one.Time
 		}
 		for _, x := range one.Exchanges {
-			c.hosts[hostOf(&x)] = true
+			if !x.Denied {
+				c.hosts[hostOf(&x)] = true
+			}
 		}
 	}
 	return c
@@ -121,12 +125,16 @@ func (m *merger) add(d Difference) {
 	if d.Denied {
 		key += "\x00denied"
 	}
-	if m.once[key] {
-		return
-	}
+	again := m.once[key]
 	m.once[key] = true
 	if i, known := m.at[key]; known {
-		m.found[i].Calls++
+		f := &m.found[i]
+		if !again {
+			f.Calls++
+		}
+		if d.Before != f.Before || d.After != f.After || d.Sizes != f.Sizes {
+			f.Others++
+		}
 		return
 	}
 	if m.of[d.Kind] == maxDifferences {
@@ -150,7 +158,7 @@ func (m *merger) compare(call, trial *Call, hosts map[string]bool) {
 			i = slices.IndexFunc(before, func(y *Exchange) bool { return y.Family == x.Family && address(y.Act) == address(x.Act) })
 		}
 		if i < 0 {
-			m.add(Difference{Kind: kindOf(x, hosts), What: x.Act, Denied: x.Denied, After: excerpt(string(x.Request), 0)})
+			m.add(Difference{Kind: kindOf(x, hosts), What: x.Act, Denied: x.Denied, After: excerpt(string(x.Request), 0), Sizes: [2]int{0, len(x.Request)}})
 			m.secrets(x, nil)
 			continue
 		}
@@ -158,8 +166,9 @@ func (m *merger) compare(call, trial *Call, hosts map[string]bool) {
 		before = slices.Delete(before, i, i+1)
 		m.secrets(x, y.Secrets)
 		was, is := argumentsOf(y, x)
+		sizes := [2]int{len(was), len(is)}
 		was, is = excerpts(was, is)
-		m.add(Difference{Kind: Arguments, What: address(x.Act), Denied: x.Denied, Before: was, After: is})
+		m.add(Difference{Kind: Arguments, What: address(x.Act), Denied: x.Denied, Before: was, After: is, Sizes: sizes})
 	}
 	for _, y := range before {
 		if !y.Denied {
@@ -175,8 +184,10 @@ func (m *merger) ends(call, trial *Call) {
 	case trial.Failed != "" && call.Failed == "":
 		m.add(Difference{Kind: Failed, What: call.Entry, After: excerpt(trial.Failed, 0)})
 	case trial.Failed == "" && !sameJSON(call.Answer, trial.Answer):
-		was, is := excerpts(cmp.Or(string(call.Answer), call.Failed), string(trial.Answer))
-		m.add(Difference{Kind: Answer, What: call.Entry, Before: was, After: is})
+		was, is := cmp.Or(string(call.Answer), call.Failed), string(trial.Answer)
+		sizes := [2]int{len(was), len(is)}
+		was, is = excerpts(was, is)
+		m.add(Difference{Kind: Answer, What: call.Entry, Before: was, After: is, Sizes: sizes})
 	}
 }
 
@@ -256,11 +267,11 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Sizes of an excerpt, in bytes.
-const (
-	maxExcerpt = 400
-	lead       = 40 // before the first difference
-)
+// MaxExcerpt is the size of an excerpt, in bytes.
+const MaxExcerpt = 400
+
+// lead is the part of an excerpt before the first difference, in bytes.
+const lead = 40
 
 // excerpts returns the parts of two texts around their first difference.
 func excerpts(was, is string) (string, string) {
@@ -277,7 +288,7 @@ func excerpt(text string, at int) string {
 	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
 		from--
 	}
-	to := min(len(text), from+maxExcerpt)
+	to := min(len(text), from+MaxExcerpt)
 	for to < len(text) && to > from && !utf8.RuneStart(text[to]) {
 		to--
 	}

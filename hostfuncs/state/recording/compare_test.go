@@ -100,12 +100,43 @@ func TestCompare_countsCalls(t *testing.T) {
 	}
 }
 
+// A harmless difference in the arguments of an address hides no other one there: those that are not shown are counted, in
+// one call and in several, and so are bytes beyond the excerpt.
+func TestCompare_countsArgumentsThatItDoesNotShow(t *testing.T) {
+	post := func(body string) Exchange { return request("POST https://a.example/", body, "r") }
+	call := did(post("version 1"), post("version 1, again"))
+	for name, c := range map[string]struct {
+		trials []Call
+		want   Difference
+	}{
+		"one":        {[]Call{did(post("version 2"), post("version 1, again"))}, Difference{Calls: 1, Sizes: [2]int{10, 10}}},
+		"in a call":  {[]Call{did(post("version 2"), post("the secret"))}, Difference{Calls: 1, Sizes: [2]int{10, 10}, Others: 1}},
+		"in another": {[]Call{did(post("version 2"), post("version 1, again")), did(post("version 1"), post("the secret"))}, Difference{Calls: 2, Sizes: [2]int{10, 10}, Others: 1}},
+		"equal ones": {[]Call{did(post("version 2"), post("version 1, again")), did(post("version 2"), post("version 1, again"))}, Difference{Calls: 2, Sizes: [2]int{10, 10}}},
+		"far behind": {[]Call{did(post("version 2"+strings.Repeat(" ", 5000)+"the secret"), post("version 1, again"))}, Difference{Calls: 1, Sizes: [2]int{10, 5020}}},
+	} {
+		got := compared([]Call{call, call}[:len(c.trials)], c.trials).Differences[0]
+		if got.Calls != c.want.Calls || got.Sizes != c.want.Sizes || got.Others != c.want.Others {
+			t.Errorf("%s: got %d calls, sizes %d, %d others; want %d, %d, %d", name, got.Calls, got.Sizes, got.Others, c.want.Calls, c.want.Sizes, c.want.Others)
+		}
+	}
+}
+
+// A host that was denied to the recorded calls is new.
+func TestCompare_knowsNoDeniedHost(t *testing.T) {
+	tried, sent := request("GET https://b.example/", "", ""), request("GET https://b.example/x", "", "")
+	tried.Denied = true
+	if got := kindsOf(compared([]Call{did(tried)}, []Call{did(tried, sent)})); got != "host GET https://b.example/x" {
+		t.Errorf("got %q, want a new host", got)
+	}
+}
+
 // An excerpt is short, shows the first difference, and is whole characters.
 func TestCompare_excerptsAreBounded(t *testing.T) {
 	was, is := strings.Repeat("é", 5000)+"old"+strings.Repeat("x", 5000), strings.Repeat("é", 5000)+"new"+strings.Repeat("x", 5000)
 	d := compared([]Call{did(request("POST https://a.example/", was, "r"))}, []Call{did(request("POST https://a.example/", is, "r"))}).Differences[0]
 	for _, c := range []struct{ got, want string }{{d.Before, "old"}, {d.After, "new"}} {
-		if !strings.Contains(c.got, c.want) || len(c.got) > maxExcerpt+10 || strings.Contains(c.got, "\ufffd") {
+		if !strings.Contains(c.got, c.want) || len(c.got) > MaxExcerpt+10 || strings.Contains(c.got, "\ufffd") {
 			t.Errorf("got %d bytes %q, want an excerpt with %q", len(c.got), c.got, c.want)
 		}
 	}
@@ -124,7 +155,7 @@ func TestComparison_isBounded(t *testing.T) {
 	many.Exchanges = append(many.Exchanges, request("GET https://b.example/", "", ""), Exchange{Family: "fs", Act: "read ~/a"})
 	r := compared([]Call{did(request("GET https://a.example/", "", "r"))}, []Call{many})
 	last := r.Differences[len(r.Differences)-1]
-	if len(r.Differences) > maxDifferences+4 || r.More < MaxExchanges-maxDifferences-1 || r.Differences[0].What != "GET https://b.example/" || len(last.What) > maxExcerpt+10 {
+	if len(r.Differences) > maxDifferences+4 || r.More < MaxExchanges-maxDifferences-1 || r.Differences[0].What != "GET https://b.example/" || len(last.What) > MaxExcerpt+10 {
 		t.Errorf("got %d and %d more, first %+v, last %.100s, want the new host first, and each short", len(r.Differences), r.More, r.Differences[0], last.What)
 	}
 }

@@ -81,4 +81,10 @@ func printEffect(w io.Writer, d recording.Difference) {
 			fmt.Fprintln(w, line)
 		}
 	}
+	if max(d.Sizes[0], d.Sizes[1]) > recording.MaxExcerpt {
+		fmt.Fprintf(w, "      an excerpt: of %s before, and of %s now\n", ui.Count(d.Sizes[0], "byte"), ui.Count(d.Sizes[1], "byte"))
+	}
+	if d.Others > 0 {
+		fmt.Fprintf(w, "      and %s there, which are not shown\n", ui.Count(d.Others, "other difference"))
+	}
 }
