@@ -64,11 +64,11 @@ func (a *answer) finishTool(o *jsonraw.Object) {
 	if !result.Failed(*o) {
 		return
 	}
-	hints := a.hinted()
-	if refused := hints.Block(result.Said(*o)); refused != nil {
+	hints, said := a.hinted(), result.Said(*o)
+	if refused := hints.Block(said); refused != nil {
 		result.Add(o, refused)
 	}
-	if f := hints.Own(); f != nil {
+	if f := hints.Own(said); f != nil {
 		untrusted.SetMeta(o, result.ErrorMeta, f.Data(a.id))
 	}
 }

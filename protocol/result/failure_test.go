@@ -40,6 +40,30 @@ func TestHints_blockHasThreeLines(t *testing.T) {
 	}
 }
 
+// A plugin that handled a denial and failed for a later one is told of the later one.
+func TestHints_areOfTheDenialThatTheFailureQuotes(t *testing.T) {
+	var h Hints
+	for _, m := range []string{"may not read its settings", "may not ask for a page", "may not ask for another page"} {
+		h.Denied(&runtime.AskError{Message: m, Hint: "to grant " + m, RetryAfterMs: int64(len(m))})
+	}
+	for said, want := range map[string]string{
+		"":                                  "may not read its settings",
+		"it did not work":                   "may not read its settings",
+		"fetch: may not ask for a page (x)": "may not ask for a page",
+		"may not ask for a page, and then: may not ask for another page": "may not ask for another page",
+	} {
+		if got := string(h.Block(said)); !strings.Contains(got, "to allow it: to grant "+want+`\n`) || !strings.Contains(got, "and 2 more refused") {
+			t.Errorf("%q: got %s, want the hint of %q and 2 more", said, got, want)
+		}
+		if got := h.Behind(said); got != said+"; to allow it: to grant "+want {
+			t.Errorf("%q: got %q behind it, want the hint of %q", said, got, want)
+		}
+		if f := h.Own(said); f.Kind != runtime.KindDenied || f.RetryAfterMs != int64(len(want)) {
+			t.Errorf("%q: got %+v, want the delay of %q", said, f, want)
+		}
+	}
+}
+
 // The hint for a form says how to answer it, not how to allow it.
 func TestHints_explainHowToAnswerAForm(t *testing.T) {
 	var h Hints

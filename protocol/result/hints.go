@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
@@ -13,21 +14,39 @@ import (
 // Hints collect the gate's reports during a call, for the text of a failed call. They are not safe for concurrent
 // use.
 type Hints struct {
-	denial  *runtime.AskError // first denied effect
-	denials int               // number of denials, without repetitions
-	denied  *runtime.AskError // last denied effect
-	later   int64             // delay before a retry, in ms; 0 means unknown
+	denied  []*runtime.AskError // different denied effects, at most maxDenied
+	last    *runtime.AskError   // last denied effect
+	denials int                 // number of denials, without repetitions
+	later   int64               // delay before a retry, in ms; 0 means unknown
 }
+
+// maxDenied limits the denied effects of which one can be the cause of a failure.
+const maxDenied = 64
 
 // Denied records a denied effect.
 func (h *Hints) Denied(e *runtime.AskError) {
-	if h.denial == nil {
-		h.denial = e // later denials usually follow from the first
-	}
-	if h.denied == nil || h.denied.Message != e.Message { // not a retry
+	if h.last == nil || h.last.Message != e.Message { // not a retry
 		h.denials++
 	}
-	h.denied = e
+	h.last = e
+	same := func(o *runtime.AskError) bool { return o.Message == e.Message }
+	if len(h.denied) < maxDenied && !slices.ContainsFunc(h.denied, same) {
+		h.denied = append(h.denied, e)
+	}
+}
+
+// cause returns the denied effect that a failure text is about: the last one that it quotes, since a plugin may handle a
+// denial and go on, or else the first, since later ones usually follow from it. It is nil if nothing was denied.
+func (h *Hints) cause(said string) *runtime.AskError {
+	for _, e := range slices.Backward(h.denied) {
+		if strings.Contains(said, firstLine(e.Message)) {
+			return e
+		}
+	}
+	if len(h.denied) == 0 {
+		return nil
+	}
+	return h.denied[0]
 }
 
 // RetryAfter records the delay before a failed operation may be retried, in ms.
@@ -35,7 +54,7 @@ func (h *Hints) RetryAfter(ms int64) { h.later = max(h.later, ms) }
 
 // Learn records the denials in the error of a call, unless the gate has already reported some.
 func (h *Hints) Learn(err error) {
-	if h.denial != nil {
+	if h.last != nil {
 		return
 	}
 	var ask *runtime.AskError
@@ -59,11 +78,11 @@ func (h *Hints) Complete(f *Failure) {
 }
 
 // Own returns the host's knowledge about a failure reported by the tool: a denied effect, or a retry delay of a
-// server. It is nil if there is none.
-func (h *Hints) Own() *Failure {
+// server. It is nil if there is none. said is the text of the failure.
+func (h *Hints) Own(said string) *Failure {
 	switch {
-	case h.denial != nil:
-		return &Failure{Kind: runtime.KindDenied, RetryAfterMs: h.denial.RetryAfterMs}
+	case h.last != nil:
+		return &Failure{Kind: runtime.KindDenied, RetryAfterMs: h.cause(said).RetryAfterMs}
 	case h.later > 0:
 		return &Failure{Kind: runtime.KindUnavailable, RetryAfterMs: h.later}
 	}
@@ -72,24 +91,26 @@ func (h *Hints) Own() *Failure {
 
 // Behind appends the hint of the denial to an error text, which has no content blocks for it.
 func (h *Hints) Behind(text string) string {
-	if h.denial == nil || h.denial.Hint == "" {
+	denial := h.cause(text)
+	if denial == nil || denial.Hint == "" {
 		return text
 	}
-	return text + "; " + toDo(h.denial.Hint)
+	return text + "; " + toDo(denial.Hint)
 }
 
 // Block returns a text block of at most three lines with the denied effect and the grant it needs, or nil if said
 // contains it already. Sentences in said are not repeated.
 func (h *Hints) Block(said string) json.RawMessage {
-	if h.denial == nil {
+	denial := h.cause(said)
+	if denial == nil {
 		return nil
 	}
 	var lines []string
-	if !strings.Contains(said, h.denial.Message) {
-		lines = append(lines, "refused: "+firstLine(h.denial.Message))
+	if !strings.Contains(said, denial.Message) {
+		lines = append(lines, "refused: "+firstLine(denial.Message))
 	}
-	if h.denial.Hint != "" {
-		lines = append(lines, toDo(h.denial.Hint))
+	if denial.Hint != "" {
+		lines = append(lines, toDo(denial.Hint))
 	}
 	if others := h.denials - 1; others > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more refused in this call: sallyport learn PLUGIN lists the lines that it needs", others))
