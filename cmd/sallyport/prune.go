@@ -22,8 +22,9 @@ func newPrune(std stdio) *cobra.Command {
 		Use:   "prune",
 		Short: "remove compiled code and copies of plugins that were not used for a month",
 		Long: `Remove from the state folder the compiled code that was not used for a month or that a former version of this program
-left, and the copies of plugins that were replaced. Approved bytes, grants, answers and the audit log stay. Code that is
-needed again is made again. Hosts may run meanwhile.`,
+left, and the copies of plugins that were replaced. The bytes that the lock file approves, grants, answers and the audit
+log stay. Other lock files that share the state folder lose the copies that no host used for that time: a plugin of
+theirs whose file has changed since is held. Code that is needed again is made again. Hosts may run meanwhile.`,
 		Args: words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if days < 0 || days > maxUnused {
@@ -36,7 +37,7 @@ needed again is made again. Hosts may run meanwhile.`,
 			return prune(std.out, s, time.Duration(days)*24*time.Hour)
 		},
 	}
-	c.Flags().IntVar(&days, "unused", defaultUnused, "remove what was not used for this number of `days`; 0 removes all that no plugin needs to start")
+	c.Flags().IntVar(&days, "unused", defaultUnused, "remove what was not used for this number of `days`; 0 removes all that no plugin of this lock file needs to start")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
 }
