@@ -13,7 +13,7 @@ func Lower(m *wasmbin.Checked) (*wasmbin.Checked, error) {
 	if !m.Unwinds() {
 		return m, nil
 	}
-	l := &lowering{m: m, types: make(map[string]uint32)}
+	l := &lowering{m: m, types: make(map[string]uint32), wrapperOf: make(map[uint32]uint32)}
 	l.survey()
 	l.assignSlots()
 	if l.err != nil {
@@ -43,9 +43,10 @@ type lowering struct {
 	slots     []byte   // types of the globals with its values, which follow that global
 	tags      [][]slot // the values of each tag
 
-	types    map[string]uint32 // added types
-	added    []byte            // their encoding
-	wrappers []uint32          // exported functions that may throw
+	types     map[string]uint32 // added types
+	added     []byte            // their encoding
+	wrappers  []uint32          // exported functions that may throw
+	wrapperOf map[uint32]uint32 // the functions that are exported in their place
 }
 
 // slot is the global of a value, and its type in the tag.

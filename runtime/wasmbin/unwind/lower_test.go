@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -181,6 +182,25 @@ func TestLower_returnsAModuleWithoutExceptionsUnchanged(t *testing.T) {
 	}
 	if got, err := unwind.Lower(c); got != c || err != nil {
 		t.Errorf("got %p, %v, want %p and no error", got, err, c)
+	}
+}
+
+// A function that may throw has one counterpart for the host, and no tag is exported.
+func TestLower_exportsOneGuardForAFunction(t *testing.T) {
+	m := throwing(w.I32)
+	m.Export("again", 0)
+	m.ExportRaw("tag", 4, 0)
+	m.Export("quiet", m.Func(nil, nil, nil))
+	c, err := lower(m.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint32{}
+	for _, e := range c.Exports {
+		got[e.Name] = e.Index
+	}
+	if want := map[string]uint32{"run": 2, "again": 2, "quiet": 1}; !maps.Equal(got, want) || c.Funcs != 3 {
+		t.Errorf("got exports %v of %d functions, want %v of 3", got, c.Funcs, want)
 	}
 }
 

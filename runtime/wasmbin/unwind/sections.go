@@ -94,13 +94,13 @@ func (l *lowering) wrapped(fn uint32) uint32 {
 	if !l.mayThrow(fn) {
 		return fn
 	}
-	for i, w := range l.wrappers {
-		if w == fn {
-			return uint32(l.functions() + i)
-		}
+	w, ok := l.wrapperOf[fn]
+	if !ok {
+		w = uint32(l.functions() + len(l.wrappers))
+		l.wrapperOf[fn] = w
+		l.wrappers = append(l.wrappers, fn)
 	}
-	l.wrappers = append(l.wrappers, fn)
-	return uint32(l.functions() + len(l.wrappers) - 1)
+	return w
 }
 
 // wrapper returns the body of the function to export for a function.

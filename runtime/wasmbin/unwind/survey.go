@@ -8,6 +8,15 @@ type callGraph struct {
 	functions int
 	same      []uint32 // the first type that is equal to each type
 	edges     []edge
+	last      []uint32 // the last caller of each node, plus one
+}
+
+// add records a call, once for each caller.
+func (g *callGraph) add(caller, callee uint32) {
+	if g.last[callee] != caller+1 {
+		g.last[callee] = caller + 1
+		g.edges = append(g.edges, edge{caller, callee})
+	}
 }
 
 type edge struct{ caller, callee uint32 }
@@ -31,9 +40,10 @@ func (l *lowering) survey() {
 		}
 	}
 	l.throws = make([]bool, l.functions()+l.m.Types())
+	l.calls.last = make([]uint32, len(l.throws))
 	for fn := range uint32(l.functions()) {
 		typ, _ := l.m.FuncType(fn)
-		l.calls.edges = append(l.calls.edges, edge{l.calls.typeNode(typ), fn})
+		l.calls.add(l.calls.typeNode(typ), fn)
 	}
 	l.countGlobals()
 	l.eachFunction(l.surveyFunction)
@@ -91,11 +101,11 @@ func (l *lowering) surveyFunction(fn uint32, body []byte, at int) {
 		switch in.Op {
 		case opCall:
 			if uint64(in.X) < uint64(l.functions()) {
-				l.calls.edges = append(l.calls.edges, edge{fn, in.X})
+				l.calls.add(fn, in.X)
 			}
 		case opCallIndirect:
 			if uint64(in.X) < uint64(l.m.Types()) {
-				l.calls.edges = append(l.calls.edges, edge{fn, l.calls.typeNode(in.X)})
+				l.calls.add(fn, l.calls.typeNode(in.X))
 			}
 		case opThrow:
 			l.throws[fn] = true
@@ -142,5 +152,5 @@ func (l *lowering) spread() {
 			}
 		}
 	}
-	l.calls.edges = nil
+	l.calls.edges, l.calls.last = nil, nil
 }
