@@ -435,18 +435,21 @@ SP__UNUSED int sp_true(sp_json v, const char *key) { return sp_bool_of(sp_get(v,
 
 SP__UNUSED void sp__write_string(sp__text *t, const char *s, sp_size n) {
   sp__puts(t, "\"");
+  sp_size from = 0;
   for (sp_size i = 0; i < n; i++) {
     unsigned char c = (unsigned char)s[i];
-    if (c == '"' || c == '\\') {
+    if (c >= 32 && c != '"' && c != '\\') continue;
+    sp__add(t, s + from, i - from);
+    from = i + 1;
+    if (c >= 32) {
       char escaped[2] = {'\\', (char)c};
       sp__add(t, escaped, 2);
-    } else if (c < 32) {
+    } else {
       char escaped[6] = {'\\', 'u', '0', '0', (char)('0' + (c >> 4)), "0123456789abcdef"[c & 15]};
       sp__add(t, escaped, 6);
-    } else {
-      sp__add(t, s + i, 1);
     }
   }
+  sp__add(t, s + from, n - from);
   sp__puts(t, "\"");
 }
 
@@ -513,12 +516,14 @@ SP__UNUSED const char *sp__read_string(sp__reader *r, sp_size *size) {
   char *to = (char *)sp_alloc((sp_size)(end - begin) + 1);
   *size = 0;
   for (r->at = begin; r->at < end;) {
-    char c = *r->at++;
-    if (c != '\\') {
-      to[(*size)++] = c;
-      continue;
-    }
-    switch (c = *r->at++) {
+    const char *plain = r->at;
+    while (r->at < end && *r->at != '\\') r->at++;
+    memcpy(to + *size, plain, (sp_size)(r->at - plain));
+    *size += (sp_size)(r->at - plain);
+    if (r->at == end) break;
+    char c = *++r->at;
+    r->at++;
+    switch (c) {
     case 'n': to[(*size)++] = '\n'; break;
     case 'r': to[(*size)++] = '\r'; break;
     case 't': to[(*size)++] = '\t'; break;
