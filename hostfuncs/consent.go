@@ -69,6 +69,14 @@ type consents struct {
 	once  map[string]string // one-time fs grants: line to ID; empty ID if another call took it
 }
 
+// consent returns the operator's answers for this call.
+func (g *Gate) consent() *consents {
+	if g.consents == nil {
+		g.consents = &consents{rules: &g.rules, caller: confirmations{rules: &g.rules}}
+	}
+	return g.consents
+}
+
 // placed returns the wants of a plugin with all values bound that are known before a call.
 func placed(p Plugin) []Want {
 	var wants []Want

@@ -118,7 +118,7 @@ func (g *Gate) pass(ctx context.Context, e effect) error {
 
 // performOnce performs an effect in one run of the call. Later runs take its outcome from the journal.
 func (g *Gate) performOnce(ctx context.Context, e *effect) error {
-	asked, err := g.consents.confirmFirst(ctx, *e)
+	asked, err := g.consent().confirmFirst(ctx, *e)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (g *Gate) performOnce(ctx context.Context, e *effect) error {
 		return err
 	case replayed:
 		g.tape.add(e, outcome, nil)
-		delete(g.consents.caller.said, asked) // it was for this effect
+		delete(g.consent().caller.said, asked) // it was for this effect
 		return e.entry.decode(outcome)
 	}
 	if e.intent != "" {
@@ -151,7 +151,7 @@ func (g *Gate) perform(ctx context.Context, e *effect) error {
 		g.record.hold(verb, e.act)
 		return askErrorf(runtime.KindUnavailable, "dry run: %s %s", verb, cmp.Or(kind.held, "not performed"))
 	}
-	d, refused := g.consents.decide(ctx, *e)
+	d, refused := g.consent().decide(ctx, *e)
 	if refused != nil {
 		l.learn(*e, false)
 		return g.deny(*e, refused)
@@ -178,7 +178,7 @@ func (g *Gate) account(ctx context.Context, e *effect, d grant.Decision) error {
 			err = g.traffic.send(n)
 		}
 		if err != nil {
-			g.consents.giveBack(ctx, g.consents.taken)
+			g.consent().giveBack(ctx, g.consent().taken)
 			return err
 		}
 	}

@@ -7,11 +7,7 @@ import (
 )
 
 // Files returns the tree of the guest of g.
-func (g *Gate) Files() wasi.Tree {
-	var o wasi.Options
-	mountFiles(g, &o)
-	return o.Tree
-}
+func (g *Gate) Files() wasi.Tree { return mountFiles(g, nil) }
 
 // Env returns the environment of guests of p.
 func (p *Policy) Env() []string { return p.env }

@@ -3,6 +3,7 @@ package hostfuncs
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/jail"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/overlay"
@@ -10,10 +11,25 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 )
 
+// mount mounts the granted files at their first use, since most calls use none. If the operator may be asked, it mounts
+// them at once: the answers so far are read, and kept in the journal, before anything else of the call.
+func mount(g *Gate, o *wasi.Options) {
+	now := o.Now
+	if g.policy.consults() || g.startsProgram() {
+		o.Tree = mountFiles(g, now)
+		return
+	}
+	o.Mount = func() wasi.Tree {
+		tree := mountFiles(g, now)
+		g.life.onClose(g.wasi.Close) // its descriptors, before the tree that they are of
+		return tree
+	}
+}
+
 // mountFiles mounts the granted files, with writes held back until Land. Without grants, the guest still gets a tree,
 // so that its failed lookups are explained. A program has a private folder for temporary files, too.
-func mountFiles(g *Gate, o *wasi.Options) {
-	g.consents.stand()
+func mountFiles(g *Gate, now func() time.Time) (tree wasi.Tree) {
+	g.consent().stand()
 	f := &files{paths: newPaths(&g.rules), gate: g}
 	mounts := g.rules.mounts()
 	f.absent = g.rules.absent(mounts)
@@ -25,28 +41,28 @@ func mountFiles(g *Gate, o *wasi.Options) {
 	g.writes.files.Store(held)
 	g.life.onClose(t.Close)
 	g.life.onClose(held.Close)
-	o.Tree = held
+	tree = held
 	if !g.session.local() {
 		f.veil = &veil{paths: f.paths}
-		o.Tree = &veiled{held, f.veil}
+		tree = &veiled{held, f.veil}
 	}
 	if g.policy.consults() || len(g.policy.wants) > 0 { // denials are the same whether the operator is asked or not
-		g.probes = &probes{Tree: o.Tree, files: f, grow: func() {
+		g.probes = &probes{Tree: tree, files: f, grow: func() {
 			mounts := g.rules.mounts()
 			f.absent = g.rules.absent(mounts)
 			for _, m := range mounts {
 				t.Add(m)
 			}
 		}}
-		o.Tree = g.probes
+		tree = g.probes
 	}
 	if g.program != nil {
-		o.Tree = temp.New(o.Tree, o.Now)
+		tree = temp.New(tree, now)
 	}
 	if j := g.replay.journal; j != nil {
-		o.Tree = &observed{Tree: o.Tree, journal: j}
+		tree = &observed{Tree: tree, journal: j}
 	}
-	o.Tree = g.tape.tree(o.Tree)
+	return g.tape.tree(tree)
 }
 
 // direct reports whether the operator allows writing a path in place. Dry runs write nothing, and a call with a
@@ -142,11 +158,11 @@ func (f *files) uncount(l probe) {
 
 // during returns the context of the guest's current operation, which limits the wait for an answer about a file.
 func (f *files) during() context.Context {
-	if !f.gate.consents.opening {
+	if !f.gate.consent().opening {
 		return context.Background()
 	}
 	if f.gate.wasi != nil {
-		if ctx := f.gate.wasi().Context(); ctx != nil {
+		if ctx := f.gate.wasi.Context(); ctx != nil {
 			return ctx
 		}
 	}

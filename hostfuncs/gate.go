@@ -2,7 +2,6 @@ package hostfuncs
 
 import (
 	"encoding/json"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,13 +55,13 @@ type Gate struct {
 	session  session
 	replay   replay
 	rules    rules
-	consents consents
+	consents *consents // nil before the first effect
 	intents  intents
 	writes   writes
 	traffic  traffic
 	tape     *tape                  // nil if the call is not recorded
 	probes   *probes                // its failed lookups; nil if the operator is not asked
-	wasi     func() *wasi.State     // nil before its first use
+	wasi     *wasi.State            // nil before its first use
 	stderr   atomic.Pointer[output] // of the guest; nil before the first use of wasi
 	program  *process               // set by Launch; nil if the guest is no program
 }
@@ -85,7 +84,6 @@ func (p *Policy) NewGate(c Call) *Gate {
 	}
 	g.rules.policy, g.rules.call, g.rules.session, g.rules.replay = p, &g.call, &g.session, &g.replay
 	g.rules.bind()
-	g.consents.rules, g.consents.caller.rules = &g.rules, &g.rules
 	g.intents.call, g.intents.replay = &g.call, &g.replay
 	if above := c.Chain.caller(); above != nil {
 		g.intents.above = &above.intents
@@ -101,17 +99,17 @@ func (p *Policy) NewGate(c Call) *Gate {
 // environment, its granted files as "/", standard output and error kept for Stderr and the log.
 func (g *Gate) WASI() *wasi.State {
 	if g.wasi == nil {
-		g.wasi = sync.OnceValue(func() *wasi.State { return newState(g) })
+		g.wasi = newState(g)
 	}
-	return g.wasi()
+	return g.wasi
 }
 
 func newState(g *Gate) *wasi.State {
-	stdout, stderr := g.openOutput("stdout"), g.openOutput("stderr")
-	g.stderr.Store(stderr)
+	out := g.newOutputs()
+	g.stderr.Store(&out.stderr)
 	o := wasi.Options{
-		Args: []string{g.policy.plugin.Name}, Env: g.policy.env,
-		Stdout: stdout, Stderr: stderr,
+		Args: g.policy.args, Env: g.policy.env,
+		Stdout: &out.stdout, Stderr: &out.stderr,
 	}
 	g.program.run(&o)
 	if j := g.replay.journal; j != nil {
@@ -123,11 +121,14 @@ func newState(g *Gate) *wasi.State {
 	}
 	g.policy.plugin.settle(&o)
 	if o.Tree == nil {
-		mountFiles(g, &o)
+		mount(g, &o)
 	}
 	g.guardStart(&o)
 	s := wasi.NewState(o)
-	g.life.onClose(s.Close)
+	g.life.onClose(func() {
+		s.Close()
+		out.flush()
+	})
 	return s
 }
 

@@ -102,11 +102,17 @@ type output struct {
 	written int    // bytes logged
 }
 
-// openOutput returns a stream of the guest, which is flushed when the call is closed.
-func (g *Gate) openOutput(name string) *output {
-	o := &output{policy: g.policy, call: &g.call, name: name}
-	g.life.onClose(o.flush)
-	return o
+// outputs are both standard streams of a guest.
+type outputs struct{ stdout, stderr output }
+
+func (g *Gate) newOutputs() *outputs {
+	return &outputs{output{policy: g.policy, call: &g.call, name: "stdout"}, output{policy: g.policy, call: &g.call, name: "stderr"}}
+}
+
+// flush logs the lines that have not ended.
+func (o *outputs) flush() {
+	o.stderr.flush()
+	o.stdout.flush()
 }
 
 // Write takes guest output. It never fails.

@@ -314,7 +314,7 @@ func intended(p *Policy, r *egress.Request) string {
 // watchIntent watches one request. begin records its intent before it is sent. recant is for its failure: if no
 // connection was ever available, it withdraws the intent and returns a one-time answer.
 func watchIntent(ctx context.Context, g *Gate, what string) (watched context.Context, begin func() error, recant func()) {
-	taken := g.consents.taken
+	taken := g.consent().taken
 	if what == "" && taken == nil {
 		return ctx, func() error { return nil }, func() {}
 	}
@@ -334,7 +334,7 @@ func watchIntent(ctx context.Context, g *Gate, what string) (watched context.Con
 		if begun.Load() {
 			g.intents.recant(what)
 		}
-		g.consents.giveBack(ctx, taken)
+		g.consent().giveBack(ctx, taken)
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left.Store(true) }}), begin, recant
 }

@@ -54,6 +54,7 @@ type Plugin struct {
 type Policy struct {
 	host   *Host
 	plugin Plugin
+	args   []string // the command line of a guest that is no program
 	env    []string
 	asks   bool // it may ask the client
 	net    *egress.Client
@@ -79,7 +80,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
 	policy.varies, policy.written = p.Grants.Lines().Varies(), written
-	policy.env = policy.environment()
+	policy.args, policy.env = []string{p.Name}, policy.environment()
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Lines(), func(g grant.Grant) bool { return g.Ask })
 	policy.asks = policy.confirms || h.asks(p.Grants)

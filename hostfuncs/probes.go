@@ -74,7 +74,7 @@ const maxAnswers = 4
 // Open waits for the answer to a question about the file, where calls wait, and then retries. A new file in one of
 // the call's own folders is asked about without a lookup on the host.
 func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errno) {
-	answers := &p.files.gate.consents
+	answers := p.files.gate.consent()
 	answers.opening = true
 	defer func() { answers.opening = false }()
 	if host, below := p.inMade(name); o.Create && below {
@@ -93,7 +93,7 @@ func (p *probes) Open(name string, o wasi.OpenOptions) (f wasi.File, e wasi.Errn
 
 // settle mounts newly granted paths, and reports whether there was a new grant.
 func (p *probes) settle() bool {
-	answers := &p.files.gate.consents
+	answers := p.files.gate.consent()
 	grown := answers.grown
 	if answers.grown = false; grown {
 		p.grow()

@@ -113,8 +113,9 @@ func TestPolicy_startDeniesEveryMethod(t *testing.T) {
 	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1", Grants: grant.NewSet(lines...)})
 	g := p.StartGate()
 	defer g.Close()
-	for _, name := range []string{"stdout", "stderr"} {
-		if _, err := g.openOutput(name).Write([]byte("starting\n")); err != nil {
+	out := g.newOutputs()
+	for _, o := range []*output{&out.stdout, &out.stderr} {
+		if _, err := o.Write([]byte("starting\n")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -11,13 +11,16 @@ import (
 // and neither sees nor chooses its child.
 type span struct {
 	once sync.Once
-	own  trace.Context
+	own  *trace.Context
 }
 
 // trace returns the trace context that the call passes on.
 func (s *session) trace() trace.Context {
-	s.span.once.Do(func() { s.span.own = s.call.Trace.Child() })
-	return s.span.own
+	s.span.once.Do(func() {
+		own := s.call.Trace.Child()
+		s.span.own = &own
+	})
+	return *s.span.own
 }
 
 // traceLine appends the trace to a line of the audit log. It omits the client's baggage, which may contain personal

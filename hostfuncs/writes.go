@@ -15,7 +15,7 @@ import (
 // writes are the uncommitted writes of a call, and of the nested calls that succeeded.
 type writes struct {
 	keys  keys
-	files atomic.Pointer[overlay.Overlay] // nil before the WASI state is made
+	files atomic.Pointer[overlay.Overlay] // nil before the first use of files
 
 	mu    sync.Mutex
 	inner []*writes // of nested calls, committed with this one

@@ -153,8 +153,8 @@ func (d *descriptor) regular() (File, Errno) {
 // preopen is the folder "/" on descriptor 3. It opens the root of the tree at first use, since most calls use no
 // files.
 type preopen struct {
-	tree Tree
-	root File
+	state *State
+	root  File
 }
 
 var _ File = (*preopen)(nil)
@@ -163,7 +163,7 @@ func (p *preopen) open() (File, Errno) {
 	if p.root != nil {
 		return p.root, ESUCCESS
 	}
-	f, e := p.tree.Open("/", OpenOptions{Directory: true})
+	f, e := p.state.Tree().Open("/", OpenOptions{Directory: true})
 	if e == ESUCCESS {
 		p.root = f
 	}

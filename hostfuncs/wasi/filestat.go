@@ -85,7 +85,7 @@ func pathFilestatGet(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	st, e := c.tree.Stat(path, p[1]&lookupFollow != 0)
+	st, e := c.Tree().Stat(path, p[1]&lookupFollow != 0)
 	if e != ESUCCESS {
 		return e
 	}
@@ -104,7 +104,7 @@ func pathFilestatSetTimes(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	return c.tree.Chtimes(path, t, p[1]&lookupFollow != 0)
+	return c.Tree().Chtimes(path, t, p[1]&lookupFollow != 0)
 }
 
 func (c call) times(atime, mtime, flags uint64) (t Times, e Errno) {

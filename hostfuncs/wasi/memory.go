@@ -44,15 +44,19 @@ func (c call) put(ptr uint64, b []byte) Errno {
 }
 
 func (c call) put32(ptr uint64, v uint32) Errno {
-	var b [4]byte
-	le.PutUint32(b[:], v)
-	return c.put(ptr, b[:])
+	b, e := c.bytes(ptr, 4)
+	if e == ESUCCESS {
+		le.PutUint32(b, v)
+	}
+	return e
 }
 
 func (c call) put64(ptr uint64, v uint64) Errno {
-	var b [8]byte
-	le.PutUint64(b[:], v)
-	return c.put(ptr, b[:])
+	b, e := c.bytes(ptr, 8)
+	if e == ESUCCESS {
+		le.PutUint64(b, v)
+	}
+	return e
 }
 
 // writable checks that a result can be written, before any effect.

@@ -32,7 +32,7 @@ func pathOpen(c call, p []uint64) Errno {
 		return e
 	}
 	d := &descriptor{flags: uint16(p[7]), rights: p[5] & rightsAll, inherit: p[6] & rightsAll}
-	if e := d.open(c.tree, path, openOptions(p)); e != ESUCCESS {
+	if e := d.open(c.Tree(), path, openOptions(p)); e != ESUCCESS {
 		return e
 	}
 	fd, _ := c.files.add(d)
@@ -73,17 +73,17 @@ func (d *descriptor) open(t Tree, path string, o OpenOptions) Errno {
 // pathCreateDirectory creates a folder.
 //
 //	path_create_directory(fd i32, path ptr, len i32) -> errno
-func pathCreateDirectory(c call, p []uint64) Errno { return c.onPath(p, c.tree.Mkdir) }
+func pathCreateDirectory(c call, p []uint64) Errno { return c.onPath(p, c.Tree().Mkdir) }
 
 // pathRemoveDirectory removes an empty folder.
 //
 //	path_remove_directory(fd i32, path ptr, len i32) -> errno    ENOTDIR, ENOTEMPTY
-func pathRemoveDirectory(c call, p []uint64) Errno { return c.onPath(p, c.tree.Rmdir) }
+func pathRemoveDirectory(c call, p []uint64) Errno { return c.onPath(p, c.Tree().Rmdir) }
 
 // pathUnlinkFile removes a file or a symbolic link.
 //
 //	path_unlink_file(fd i32, path ptr, len i32) -> errno    EISDIR
-func pathUnlinkFile(c call, p []uint64) Errno { return c.onPath(p, c.tree.Unlink) }
+func pathUnlinkFile(c call, p []uint64) Errno { return c.onPath(p, c.Tree().Unlink) }
 
 func (c call) onPath(p []uint64, f func(string) Errno) Errno {
 	path, e := c.path(p[0], p[1], p[2])
@@ -105,7 +105,7 @@ func pathRename(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	return c.tree.Rename(from, to)
+	return c.Tree().Rename(from, to)
 }
 
 // pathLink creates a hard link; bit 0 of flags follows a symbolic link.
@@ -120,7 +120,7 @@ func pathLink(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	return c.tree.Link(from, to, p[1]&lookupFollow != 0)
+	return c.Tree().Link(from, to, p[1]&lookupFollow != 0)
 }
 
 // pathSymlink creates a symbolic link; its target is any valid path text.
@@ -135,7 +135,7 @@ func pathSymlink(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	return c.tree.Symlink(target, path)
+	return c.Tree().Symlink(target, path)
 }
 
 // pathReadlink writes the target of a symbolic link, truncated to the buffer, without a NUL.
@@ -146,7 +146,7 @@ func pathReadlink(c call, p []uint64) Errno {
 	if e != ESUCCESS {
 		return e
 	}
-	target, e := c.tree.Readlink(path)
+	target, e := c.Tree().Readlink(path)
 	if e != ESUCCESS {
 		return e
 	}

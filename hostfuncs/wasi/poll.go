@@ -190,8 +190,8 @@ func (c call) ready(s subscription, changed *[3]<-chan struct{}) Readiness {
 		return Readiness{Ready: true, Size: d.remaining()}
 	}
 	r, ch := d.stream.readiness(s.kind == eventWrite)
-	for i, stream := range c.streams {
-		if stream == d.stream {
+	for i := range c.streams {
+		if &c.streams[i] == d.stream {
 			changed[i] = ch
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +28,10 @@ type Options struct {
 	// byte are ignored.
 	Args, Env []string
 
-	// Tree is the folder "/". Nil is an empty, read-only one.
+	// Tree is the folder "/". Nil is an empty, read-only one, or that of Mount.
 	Tree Tree
+	// Mount, if not nil, returns the Tree at its first use.
+	Mount func() Tree
 
 	// Climbed, if not nil, is called for each path of the guest that leaves the folder it starts in, wherever it
 	// leads. The guest gets EPERM.
@@ -67,7 +70,8 @@ type Options struct {
 // a time.
 type State struct {
 	args, env []string
-	tree      Tree
+	tree      Tree        // nil before its first use
+	mount     func() Tree // of the tree
 	now       func() time.Time
 	monotonic func() int64
 	sleep     func(time.Duration) time.Duration
@@ -75,12 +79,22 @@ type State struct {
 	climbed   func(folder, path string)
 	waits     func(next time.Duration)
 	files     table
-	streams   [3]*stream
+	streams   [3]stream
 	ctx       context.Context // of the running function
+
+	// The first descriptors are a part of the state: many a call uses none but these.
+	first [4]descriptor
+	slots [4]*descriptor
+	root  preopen
 }
 
 // Tree returns the folder "/" of the guest.
-func (s *State) Tree() Tree { return s.tree }
+func (s *State) Tree() Tree {
+	if s.tree == nil {
+		s.tree = s.mount()
+	}
+	return s.tree
+}
 
 // Context returns the context of the current or last host function; nil before the first. A Tree that waits must wait
 // under it.
@@ -92,6 +106,7 @@ func NewState(o Options) *State {
 		args:      cStrings(o.Args),
 		env:       cStrings(o.Env),
 		tree:      o.Tree,
+		mount:     o.Mount,
 		now:       o.Now,
 		monotonic: o.Monotonic,
 		sleep:     o.Sleep,
@@ -100,21 +115,30 @@ func NewState(o Options) *State {
 		waits:     o.Waits,
 	}
 	s.setDefaults()
-	s.streams = [3]*stream{inputStream(o.Stdin), outputStream(orDiscard(o.Stdout)), outputStream(orDiscard(o.Stderr))}
-	var flags uint16
-	if o.Nonblock {
-		flags = flagNonblock
-	}
-	for _, stream := range s.streams {
-		s.files.add(&descriptor{stream: stream, flags: flags, rights: rightsStream})
-	}
-	s.files.add(&descriptor{file: &preopen{tree: s.tree}, dir: true, preopen: true, rights: rightsFolder, inherit: rightsAll})
+	s.streams = [3]stream{inputStream(o.Stdin), outputStream(orDiscard(o.Stdout)), outputStream(orDiscard(o.Stderr))}
+	s.open(o.Nonblock)
 	return s
 }
 
+// open opens the descriptors that a guest begins with.
+func (s *State) open(nonblock bool) {
+	var flags uint16
+	if nonblock {
+		flags = flagNonblock
+	}
+	s.files.slots = s.slots[:0]
+	for i := range s.streams {
+		s.first[i] = descriptor{stream: &s.streams[i], flags: flags, rights: rightsStream}
+		s.files.add(&s.first[i])
+	}
+	s.root.state = s
+	s.first[3] = descriptor{file: &s.root, dir: true, preopen: true, rights: rightsFolder, inherit: rightsAll}
+	s.files.add(&s.first[3])
+}
+
 func (s *State) setDefaults() {
-	if s.tree == nil {
-		s.tree = emptyTree{}
+	if s.mount == nil {
+		s.mount = func() Tree { return emptyTree{} }
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -137,8 +161,8 @@ func (s *State) setDefaults() {
 // more than once.
 func (s *State) Close() {
 	s.files.closeAll()
-	for _, stream := range s.streams {
-		stream.close()
+	for i := range s.streams {
+		s.streams[i].close()
 	}
 }
 
@@ -160,6 +184,9 @@ func orDiscard(w io.Writer) io.Writer {
 
 // cStrings returns the entries without a NUL byte, which can be passed as C strings.
 func cStrings(in []string) []string {
+	if !slices.ContainsFunc(in, func(s string) bool { return strings.ContainsRune(s, 0) }) {
+		return in
+	}
 	out := make([]string, 0, len(in))
 	for _, s := range in {
 		if !strings.ContainsRune(s, 0) {

@@ -44,22 +44,22 @@ func (s *stream) yielded() {
 	s.yields = 0
 }
 
-func inputStream(r io.Reader) *stream {
+func inputStream(r io.Reader) stream {
 	switch r := r.(type) {
 	case nil:
-		return &stream{}
+		return stream{}
 	case *Pipe:
-		return &stream{in: r}
+		return stream{in: r}
 	case interface{ Len() int }: // bytes.Reader, bytes.Buffer, strings.Reader
-		return &stream{now: r.(io.Reader)}
+		return stream{now: r.(io.Reader)}
 	}
 	p := NewPipe(pumpSize)
-	return &stream{in: p, pump: &pump{from: r, to: p}}
+	return stream{in: p, pump: &pump{from: r, to: p}}
 }
 
-func outputStream(w io.Writer) *stream {
+func outputStream(w io.Writer) stream {
 	p, _ := w.(*Pipe)
-	return &stream{out: w, full: p}
+	return stream{out: w, full: p}
 }
 
 // read fills p with available bytes. 0 bytes and success is the end.
