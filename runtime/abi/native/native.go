@@ -49,14 +49,15 @@ func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Requ
 	if err := in.Check(handler, []runtime.ValueType{runtime.I32}, []runtime.ValueType{runtime.I32}); err != nil {
 		return nil, err
 	}
-	request := appendRequest(make([]byte, 0, len(req.Method)+len(req.Params)+envelope), req)
-	if len(request) > math.MaxInt32 {
+	request := newRequest(req)
+	size := request.size()
+	if size > math.MaxInt32 {
 		return nil, &runtime.EndError{Kind: runtime.KindLimit, Message: "the request is too large for a guest"}
 	}
 	c := newCall(request, in.Limits().Output)
 	defer c.closeAll()
 	in.Attach(c)
-	code, err := in.Call(ctx, handler, uint64(len(request)))
+	code, err := in.Call(ctx, handler, uint64(size))
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +68,29 @@ func (dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Requ
 	return c.answer()
 }
 
-// envelope estimates the bytes of a request beside its method and params.
-const envelope = 32
+// request is what is left to read of a request, in parts: params may be large, and are not copied.
+type request [3][]byte
 
-func appendRequest(dst []byte, req runtime.Request) []byte {
-	dst = append(dst, `{"method":`...)
-	dst = jsonraw.AppendString(dst, req.Method)
+func newRequest(req runtime.Request) request {
+	const method, params = `{"method":`, `,"params":`
+	head := append(make([]byte, 0, len(method)+len(req.Method)+2+len(params)), method...)
+	head = jsonraw.AppendString(head, req.Method)
 	if req.Params != nil {
-		dst = append(dst, `,"params":`...)
-		dst = append(dst, req.Params...)
+		head = append(head, params...)
 	}
-	return append(dst, '}')
+	return request{head, req.Params, requestEnd}
+}
+
+var requestEnd = []byte("}")
+
+func (r *request) size() int { return len(r[0]) + len(r[1]) + len(r[2]) }
+
+// read fills p, unless the end comes first, and returns the number of bytes.
+func (r *request) read(p []byte) (n int) {
+	for i, part := range r {
+		copied := copy(p[n:], part)
+		r[i] = part[copied:]
+		n += copied
+	}
+	return n
 }

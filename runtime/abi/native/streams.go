@@ -35,8 +35,8 @@ func callFrom(ctx context.Context) *call {
 // call holds the streams of one request. The guest runs on one goroutine; the gate may open and take streams on
 // others.
 type call struct {
-	program  bool          // a program or a server, which has no request and no response here
-	request  *bytes.Reader // nil for a program
+	program  bool // a program or a server, which has no request and no response here
+	request  request
 	response bytes.Buffer
 	limit    int // of the response
 
@@ -59,8 +59,8 @@ type stream struct {
 	answer int           // bytes of a response
 }
 
-func newCall(request []byte, limit int) *call {
-	return &call{request: bytes.NewReader(request), limit: limit, next: streamFirst}
+func newCall(r request, limit int) *call {
+	return &call{request: r, limit: limit, next: streamFirst}
 }
 
 // hold reserves a slot for a stream before the request is performed; false means too many streams.
@@ -151,8 +151,7 @@ func (c *call) get(id uint32) *stream {
 // read fills p from a stream.
 func (c *call) read(id uint32, p []byte) (int, Errno) {
 	if id == streamRequest && !c.program {
-		n, _ := c.request.Read(p) // the only error is io.EOF
-		return n, 0
+		return c.request.read(p), 0
 	}
 	s := c.get(id)
 	if s == nil || s.source == nil {
