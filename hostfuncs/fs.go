@@ -12,10 +12,11 @@ import (
 )
 
 // mount mounts the granted files at their first use, since most calls use none. If the operator may be asked, it mounts
-// them at once: the answers so far are read, and kept in the journal, before anything else of the call.
+// them at once: the answers so far are read, and kept in the journal, before anything else of the call. A recorded call has
+// its files from its start, too.
 func mount(g *Gate, o *wasi.Options) {
 	now := o.Now
-	if g.policy.consults() || g.startsProgram() {
+	if g.policy.consults() || g.startsProgram() || g.tape != nil {
 		o.Tree = mountFiles(g, now)
 		return
 	}

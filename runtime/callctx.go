@@ -14,7 +14,6 @@ import (
 // most calls have none.
 type callContext struct {
 	parent context.Context
-	stop   context.Context // of the pool; nil if parent is that context
 	gate   Gate
 	turn   turn
 	in     *Instance // set while a guest runs for the call
@@ -89,7 +88,7 @@ func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callC
 	if patient {
 		cause = overtime{"limits.task", l.Task}
 	}
-	return &callContext{parent: ctx, stop: t.pool.stop, gate: g, turn: t, pauses: pauses{left: l.Ask},
+	return &callContext{parent: ctx, gate: g, turn: t, pauses: pauses{left: l.Ask},
 		cause: cause, until: time.Now().Add(cause.limit)}
 }
 
@@ -138,8 +137,8 @@ func (c *callContext) Done() <-chan struct{} {
 	defer c.mu.Unlock()
 	if c.state(); c.waiter.ctx == nil {
 		c.waiter.begin(c.parent)
-		if c.stop != nil {
-			c.waiter.unstop = context.AfterFunc(c.stop, func() { c.end(errDrained) })
+		if stop := c.turn.stop(); stop != nil {
+			c.waiter.unstop = context.AfterFunc(stop, func() { c.end(errDrained) })
 		}
 		if !c.until.IsZero() {
 			c.arm(time.Until(c.until))
@@ -193,8 +192,9 @@ func (c *callContext) Err() error {
 
 // look ends the call if the pool has stopped or the deadline has passed. The caller holds mu.
 func (c *callContext) look() {
+	stop := c.turn.stop()
 	switch {
-	case c.stop != nil && c.stop.Err() != nil:
+	case stop != nil && stop.Err() != nil:
 		c.endLocked(errDrained)
 	case !c.until.IsZero() && !time.Now().Before(c.until):
 		c.endLocked(c.overtime())

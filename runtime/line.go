@@ -73,7 +73,7 @@ func (l *line) longest() (found *share) {
 func (s *share) newest() *ticket {
 	var found *ticket
 	for _, st := range s.sessions {
-		if t := st.waiting.Back().Value.(*ticket); found == nil || t.number > found.number {
+		if t := st.waiting.Back().Value.(*ticket); found == nil || t.wait.number > found.wait.number {
 			found = t
 		}
 	}
@@ -83,9 +83,9 @@ func (s *share) newest() *ticket {
 // add puts a ticket into the line.
 func (l *line) add(t *ticket) {
 	l.last++
-	t.number = l.last
+	t.wait.number = l.last
 	if t.back {
-		t.place = position{place: l.back.PushBack(t)}
+		t.wait.place = position{place: l.back.PushBack(t)}
 		return
 	}
 	s := l.shares[t.who]
@@ -100,15 +100,15 @@ func (l *line) add(t *ticket) {
 		st.place = s.order.PushBack(st)
 		s.sessions[t.session] = st
 	}
-	t.place = position{s, st, st.waiting.PushBack(t)}
+	t.wait.place = position{s, st, st.waiting.PushBack(t)}
 	s.n++
 	l.waiting++
 }
 
 // remove takes a waiting ticket out of the line.
 func (l *line) remove(t *ticket) {
-	at := t.place
-	t.place = position{}
+	at := t.wait.place
+	t.wait.place = position{}
 	if at.share == nil {
 		l.back.Remove(at.place)
 		return

@@ -94,6 +94,14 @@ type turn struct {
 	away   bool
 }
 
+// stop returns the context that is done when the pool stops; nil for the zero turn.
+func (t *turn) stop() context.Context {
+	if t.pool == nil {
+		return nil
+	}
+	return t.pool.stop
+}
+
 // give releases the turn, unless maxPaused calls already wait.
 func (t *turn) give() {
 	if t.pool != nil {

@@ -137,7 +137,7 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 		return nil, err
 	}
 	defer p.queue.leave(t)
-	if t.ready != nil { // after a wait: let new calls enter the queue before a guest occupies the processor
+	if t.wait != nil { // after a wait: let new calls enter the queue before a guest occupies the processor
 		goruntime.Gosched()
 	}
 	if ctx.Err() != nil { // leave kept instances untouched
@@ -204,7 +204,7 @@ func (p *Pool) unuse() {
 
 // serve runs one call in an instance, and keeps or closes the instance afterwards.
 func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMessage, err error) {
-	in, back, err := p.instance(c, req, k)
+	in, of, err := p.instance(c, req, k)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMes
 	report(c.gate, in)
 	switch left := in.end(); {
 	case left == ready, left == exited && k == nil:
-		back(in)
+		p.giveBack(in, of, k)
 	default:
 		in.close()
 		if k != nil && err == nil {
@@ -248,11 +248,12 @@ func (p *Pool) guarded(ctx context.Context, in *Instance, req Request) (result j
 
 // finish converts the error of a call to an *EndError or a *GuestError.
 func (p *Pool) finish(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var end *EndError
 	var guest *GuestError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &end):
 		return end
 	case errors.As(err, &guest):

@@ -43,18 +43,25 @@ type ticket struct {
 	who     holder
 	session string
 
+	instance string // the session of the kept instance; "" under StatePlugin
 	kept     bool   // it needs exclusive use of a kept instance
-	instance string // the session of that instance; "" under StatePlugin
 	patient  bool
 
-	ready   chan struct{} // closed when the wait is over; nil for a ticket that did not wait
-	err     error         // why it got no turn; set before ready is closed
 	granted bool
 	back    bool      // it returns from a pause and still holds its instance
 	since   time.Time // start of its turn
-	number  uint64    // serial number among the tickets that waited
-	place   position  // in its line, while it waits
+	wait    *wait     // the last wait for a turn; nil for a ticket that did not wait
 }
+
+// wait is the wait of one ticket for its turn.
+type wait struct {
+	ready  chan struct{} // closed when the wait is over
+	err    error         // why it got no turn; set before ready is closed
+	number uint64        // serial number among the waits of the line
+	place  position      // in the line, until it is over
+}
+
+func newWait() *wait { return &wait{ready: make(chan struct{})} }
 
 // BusyError is the cause of a call rejected for lack of capacity: the call has not begun, and may be retried.
 type BusyError struct {
@@ -95,14 +102,14 @@ func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error 
 		q.mu.Unlock()
 		return err
 	}
-	t.ready = make(chan struct{})
+	t.wait = newWait()
 	l.add(t)
 	q.mu.Unlock()
-	return q.wait(ctx, stop, t)
+	return q.await(ctx, stop, t)
 }
 
-// wait returns when the ticket has its turn, is rejected, or has waited for Limits.Wait. A task waits without limit.
-func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
+// await returns when the ticket has its turn, is rejected, or has waited for Limits.Wait. A task waits without limit.
+func (q *queue) await(ctx, stop context.Context, t *ticket) error {
 	var late <-chan time.Time
 	if !t.patient {
 		timer := time.NewTimer(q.limits.Wait)
@@ -111,8 +118,8 @@ func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
 	}
 	var err error
 	select {
-	case <-t.ready:
-		return t.err
+	case <-t.wait.ready:
+		return t.wait.err
 	case <-late:
 		err = q.tooLate()
 	case <-ctx.Done():
@@ -125,8 +132,8 @@ func (q *queue) wait(ctx, stop context.Context, t *ticket) error {
 	if t.granted { // since the select
 		return nil
 	}
-	if t.err != nil {
-		return t.err
+	if t.wait.err != nil {
+		return t.wait.err
 	}
 	q.line(t).remove(t)
 	return err
@@ -144,9 +151,9 @@ func (q *queue) room(l *line, t *ticket) error {
 		return q.full(l)
 	}
 	out := longest.newest()
-	out.err = q.full(l)
+	out.wait.err = q.full(l)
 	l.remove(out)
-	close(out.ready)
+	close(out.wait.ready)
 	return nil
 }
 
@@ -177,8 +184,8 @@ func (q *queue) grant(l *line, t *ticket) {
 		q.busy[t.instance] = true
 	}
 	t.granted, t.since = true, time.Now()
-	if t.ready != nil {
-		close(t.ready)
+	if t.wait != nil {
+		close(t.wait.ready)
 	}
 }
 
@@ -243,16 +250,16 @@ func (q *queue) resume(ctx context.Context, t *ticket) {
 	q.away--
 	t.back = true
 	if l.open(t.who) {
-		t.ready = nil
+		t.wait = nil
 		q.grant(l, t)
 		q.mu.Unlock()
 		return
 	}
-	t.ready = make(chan struct{})
+	t.wait = newWait()
 	l.add(t)
 	q.mu.Unlock()
 	select {
-	case <-t.ready:
+	case <-t.wait.ready:
 	case <-ctx.Done():
 		q.mu.Lock()
 		defer q.mu.Unlock()

@@ -35,20 +35,31 @@ type making struct {
 	cancel context.CancelFunc
 }
 
-// instance takes or makes the instance for a call, and returns the function that reuses or closes it after a normal
-// end. An instance that was started within the call is already bound to it.
-func (p *Pool) instance(c *callContext, req Request, k *keeper) (in *Instance, back func(*Instance), err error) {
-	if k != nil {
+// instance takes or makes the instance for a call, and returns the shelf that it is of; nil for none. An instance that was
+// started within the call is already bound to it.
+func (p *Pool) instance(c *callContext, req Request, k *keeper) (in *Instance, of *shelf, err error) {
+	switch {
+	case k != nil:
 		in, err = p.keptInstance(c, k)
-		return in, k.back, err
-	}
-	if p.state == StateFresh {
+	case p.state == StateFresh:
 		in, err = p.module.fresh(c, p.limits, p.dialect)
-		return in, (*Instance).close, err
+	default:
+		of = p.shelfFor(req)
+		in, err = p.clean(c, of)
 	}
-	s := p.shelfFor(req)
-	in, err = p.clean(c, s)
-	return in, func(in *Instance) { p.putBack(s, in) }, err
+	return in, of, err
+}
+
+// giveBack reuses or closes the instance of a call after a normal end.
+func (p *Pool) giveBack(in *Instance, of *shelf, k *keeper) {
+	switch {
+	case k != nil:
+		k.back(in)
+	case of != nil:
+		p.putBack(of, in)
+	default:
+		in.close()
+	}
 }
 
 // clean takes an instance from a shelf, or copies one from the image.
