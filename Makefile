@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine bench challenges conformance clients programs servers browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine python-engine bench challenges conformance clients programs servers browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -131,6 +131,9 @@ tools-guest: ## build it again: needs Debian's cargo, rustc, libstd-rust-dev-was
 # The engine of scripts is committed too, and tied to its sources in the same way.
 script-engine: ## build it again: needs cargo, clang, lld, wasi-libc and libclang-rt-dev-wasm32
 	registry/script/engine/build.sh build/script-engine
+
+python-engine: ## build it again: needs the same, dpkg-dev, python3, node and npm
+	registry/script/python/build.sh build/python-engine
 
 # The compared server on Node, with its SDK from npm.
 build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/bench/testdata/toolsnode/package-lock.json

@@ -24,7 +24,7 @@ func newBuild(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build SCRIPT|--go PACKAGE@VERSION|DIR",
 		Short: "build a module of a script, or of a Go program or MCP server, unchanged, with HTTP over its grants",
-		Long: "Build a module of a script (.ts or .js) with everything it imports, which needs no other file. Or, with --go, build a Go program or MCP server for WASI, " +
+		Long: "Build a module of a script (.ts, .js or .py) with everything it imports, which needs no other file. Or, with --go, build a Go program or MCP server for WASI, " +
 			"without a change of its source. The go command compiles it with one file of net/http replaced, so that each of its HTTP requests passes the gate and needs a net grant.",
 		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ func newBuild(std stdio) *cobra.Command {
 // buildScript writes the module of a script, with the engine.
 func buildScript(std stdio, file, out string) error {
 	if !script.Is(file) {
-		return fmt.Errorf("%s: it is no script: those end in .ts or .js", ui.Line(file))
+		return fmt.Errorf("%s: it is no script: those end in .ts, .js or .py", ui.Line(file))
 	}
 	if out == "" {
 		out = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".wasm"

@@ -39,6 +39,18 @@ const (
 	// hello is the first tool of a new script.
 	hello = "import { tool } from \"sallyport\";\n\n" +
 		"tool(\"hello\", \"Greets someone.\", { name: \"string who to greet\" }, ({ name }) => `Hello, ${name}!`);\n"
+	helloPython = `from sallyport import tool
+
+
+@tool
+def hello(name: str) -> str:
+    """Greets someone.
+
+    Args:
+        name: who to greet
+    """
+    return f"Hello, {name}!"
+`
 	helloC = `#include "sallyport.h"
 
 static sp_json hello(sp_call *c, sp_json args) { return sp_text(sp_format("Hello, %s!", sp_str(args, "name"))); }
@@ -189,6 +201,7 @@ func projects() map[string]project {
 			next: strings.Replace(nextScript, "EXT", "ts", 1)},
 		"js": {files: map[string]string{"NAME.js": hello, "sallyport.d.ts": script.Types(), "jsconfig.json": compilerOptions},
 			next: strings.Replace(nextScript, "EXT", "js", 1)},
+		"python": {files: map[string]string{"NAME.py": helloPython}, next: strings.Replace(nextScript, "EXT", "py", 1)},
 		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
 		"go": {files: map[string]string{"main.go": helloGo, "main_test.go": helloGoTest, "Makefile": strings.Replace(makefile, "RULE", ruleGo, 1)},

@@ -1,4 +1,4 @@
-// Package script makes plugins of JavaScript and TypeScript files.
+// Package script makes plugins of JavaScript, TypeScript and Python files.
 //
 //	hello.ts ──▶ Read ──▶ container: the sources ──▶ Expand ──▶ a module: engine + library + bundle
 //	  imports               (digest, lock, copies)                (compiled, imaged)
@@ -9,7 +9,10 @@
 // behind the same imports, limits and clean memory as any other. Since the segment is not part of the code, all scripts
 // share one compiled engine.
 //
-// On the host a script is only parsed, by esbuild, within limits of size, depth and time.
+// A script in Python goes the same way, without a bundle: its segment has the sources as they are, and the engine is
+// MicroPython.
+//
+// On the host a script is only parsed, by esbuild, within limits of size, depth and time. Python is not parsed there.
 package script
 
 import (
@@ -43,7 +46,7 @@ type File struct {
 func Is(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	switch filepath.Ext(name) {
-	case ".js":
+	case ".js", ".py":
 		return true
 	case ".ts":
 		return !strings.HasSuffix(name, ".d.ts")
@@ -57,15 +60,27 @@ func Read(path string) ([]byte, fileid.Stamp, error) {
 	if err != nil {
 		return nil, st, err
 	}
-	text, _, err := fileid.Read(path)
-	if err != nil {
-		return nil, st, err
-	}
-	container, err := isolated(text, stepRead, path)
+	container, err := gathered(path)
 	if after, failed := Stamp(path); failed != nil || after != st {
 		return nil, st, fileid.ErrUnsettled
 	}
 	return container, st, err
+}
+
+// gathered returns the container of a script.
+func gathered(path string) ([]byte, error) {
+	text, _, err := fileid.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if !isPython(path) {
+		return isolated(text, stepRead, path)
+	}
+	s, err := pythonSource(path, text)
+	if err != nil {
+		return nil, err
+	}
+	return s.container()
 }
 
 // empty is a module without sections.
@@ -97,6 +112,9 @@ func Expand(wasm []byte) ([]byte, error) {
 	}
 	if _, ok := b.CustomSection(Section); !ok {
 		return wasm, nil
+	}
+	if s, ok := SourceOf(b); ok && isPython(s.Entry) {
+		return s.pythonModule()
 	}
 	return isolated(wasm, stepExpand)
 }

@@ -47,21 +47,35 @@ tool("hello", "Greets.", { name: "string" }, ({ name }: { name: string }) => "He
 
 // TestEngine_isBuiltFromItsSource checks that the engine was built from its current source.
 func TestEngine_isBuiltFromItsSource(t *testing.T) {
-	sums, err := os.ReadFile(filepath.Join("engine", "SHA256SUMS"))
+	isBuiltFrom(t, "engine", "make script-engine", "build.sh", "engine.c", "source/Cargo.lock", "engine.wasm")
+}
+
+func TestPythonEngine_isBuiltFromItsSource(t *testing.T) {
+	isBuiltFrom(t, "python", "make python-engine", "build.sh", "Makefile", "package-lock.json", "engine.c", "json.c", "ordered.c", "unwind.c", "unwind.h",
+		"setjmp.h", "mpconfigport.h", "mphalport.h", "unwind/main.go", "unwind/module.go", "engine.wasm")
+}
+
+// isBuiltFrom checks that the files of a folder are those of its SHA256SUMS.
+func isBuiltFrom(t *testing.T, dir, command string, names ...string) {
+	t.Helper()
+	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"build.sh", "engine.c", "source/Cargo.lock", "engine.wasm"} {
-		raw, err := os.ReadFile(filepath.Join("engine", filepath.FromSlash(name)))
+	for _, name := range names {
+		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
-			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make script-engine", name, err)
+			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run %s", name, err, command)
 		}
+	}
+	if got := strings.Count(string(sums), "\n"); got != len(names) {
+		t.Errorf("got %d files in SHA256SUMS, want %d", got, len(names))
 	}
 }
 
 func TestIs_codeButNotDeclarations(t *testing.T) {
 	for name, want := range map[string]bool{
-		"a.ts": true, "a.js": true, "A.TS": true, "a.d.ts": false, "a.tsx": false, "a.json": false, "ts": false, "a.ts.bak": false,
+		"a.ts": true, "a.js": true, "a.py": true, "A.TS": true, "a.d.ts": false, "a.tsx": false, "a.json": false, "ts": false, "a.ts.bak": false,
 	} {
 		if got := Is(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)

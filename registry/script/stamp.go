@@ -36,6 +36,9 @@ func Stamp(path string) (fileid.Stamp, error) {
 // Inputs returns the author's own files that a script imports, directly or through each other, sorted. Like the bundle,
 // they are below the folder of the script, and no link leads out of it.
 func Inputs(path string) []string {
+	if isPython(path) {
+		return pythonInputs(path)
+	}
 	dir := filepath.Dir(path)
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -1,0 +1,79 @@
+// The configuration of MicroPython for scripts.
+#include <alloca.h>
+#include <stdint.h>
+
+#define MICROPY_CONFIG_ROM_LEVEL (MICROPY_CONFIG_ROM_LEVEL_EVERYTHING)
+
+typedef intptr_t mp_int_t;
+typedef uintptr_t mp_uint_t;
+typedef long mp_off_t;
+
+#define MICROPY_FLOAT_IMPL (MICROPY_FLOAT_IMPL_DOUBLE)
+#define MICROPY_LONGINT_IMPL (MICROPY_LONGINT_IMPL_MPZ)
+#define MICROPY_ENABLE_GC (1)
+#define MICROPY_GC_SPLIT_HEAP (1)
+#define MICROPY_GC_SPLIT_HEAP_AUTO (1)
+#define MICROPY_NLR_SETJMP (1)
+#define MICROPY_STACK_CHECK (1)
+#define MICROPY_ENABLE_SOURCE_LINE (1)
+#define MICROPY_ERROR_REPORTING (MICROPY_ERROR_REPORTING_DETAILED)
+#define MICROPY_WARNINGS (0)
+#define MICROPY_HELPER_REPL (0)
+#define MICROPY_KBD_EXCEPTION (0)
+#define MICROPY_ENABLE_SCHEDULER (0)
+#define MICROPY_ENABLE_FINALISER (0)
+#define MICROPY_USE_INTERNAL_ERRNO (0)
+#define MICROPY_USE_INTERNAL_PRINTF (0)
+#define MICROPY_EPOCH_IS_1970 (1)
+#define MICROPY_MODULE_WEAK_LINKS (0)
+#define MICROPY_MODULE_FROZEN (0)
+#define MICROPY_PERSISTENT_CODE_LOAD (0)
+#define MICROPY_PERSISTENT_CODE_SAVE (0)
+#define MICROPY_PY_FUNCTION_ATTRS_CODE (0)
+#define MICROPY_PY_MARSHAL (0)
+#define MICROPY_PY_BUILTINS_CODE (MICROPY_PY_BUILTINS_CODE_BASIC)
+#define MICROPY_ALLOC_PATH_MAX (256)
+#define MICROPY_ENABLE_EXTERNAL_IMPORT (1)
+#define MICROPY_READER_VFS (0)
+#define MICROPY_VFS (0)
+#define MICROPY_PY_BUILTINS_INPUT (0)
+#define MICROPY_PY_BUILTINS_HELP (0)
+#define MICROPY_PY_IO (1)
+#define MICROPY_PY_IO_IOBASE (0)
+#define MICROPY_PY_SYS_STDFILES (0)
+#define MICROPY_PY_SYS_STDIO_BUFFER (0)
+#define MICROPY_PY_SYS_EXIT (1)
+#define MICROPY_PY_SYS_PLATFORM "sallyport"
+#define MICROPY_PY_JSON (0)
+#define MICROPY_OPT_MAP_LOOKUP_CACHE (0)
+#define MICROPY_PY_OS (0)
+#define MICROPY_PY_TIME (0)
+#define MICROPY_PY_RANDOM (0)
+#define MICROPY_PY_SELECT (0)
+#define MICROPY_PY_PLATFORM (0)
+#define MICROPY_PY_MACHINE (0)
+#define MICROPY_PY_ASYNCIO (0)
+#define MICROPY_PY_WEBSOCKET (0)
+#define MICROPY_PY_FRAMEBUF (0)
+#define MICROPY_PY_BTREE (0)
+#define MICROPY_PY_UCTYPES (0)
+#define MICROPY_PY_MICROPYTHON_HEAP_LOCKED (0)
+#define MICROPY_PY_ONEWIRE (0)
+#define MICROPY_PY_CRYPTOLIB (0)
+#define MICROPY_PY_HASHLIB (1)
+#define MICROPY_PY_HASHLIB_MD5 (0)
+#define MICROPY_PY_HASHLIB_SHA1 (0)
+#define MICROPY_PY_HASHLIB_SHA256 (1)
+#define MICROPY_PY_SSL (0)
+#define MICROPY_PY_RE_MATCH_GROUPS (1)
+#define MICROPY_PY_RE_MATCH_SPAN_START_END (1)
+
+// Imports and loops stop at a number of steps while a script is imported.
+extern int sp_importing;
+void sp_step(void);
+#define MICROPY_VM_HOOK_LOOP if (sp_importing) sp_step();
+#define MICROPY_VM_HOOK_RETURN if (sp_importing) sp_step();
+
+#define MICROPY_HW_BOARD_NAME "sallyport"
+#define MICROPY_HW_MCU_NAME "wasm"
+#define MP_STATE_PORT MP_STATE_VM

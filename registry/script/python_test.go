@@ -1,0 +1,116 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
+
+// sourcesOf returns the paths in the container of a script.
+func sourcesOf(t *testing.T, files ...string) string {
+	t.Helper()
+	b, err := wasmbin.Read(read(t, files...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := SourceOf(b)
+	if !ok {
+		t.Fatal("got no container")
+	}
+	var paths []string
+	for _, f := range s.Files {
+		paths = append(paths, f.Path)
+	}
+	return strings.Join(paths, " ")
+}
+
+// The modules that any import statement names are found below the folder, and no others.
+func TestPython_collectsImportedModules(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"import lib.a", "lib/__init__.py lib/a.py main.py"},
+		{"import os, lib.a as x, b", "b.py lib/__init__.py lib/a.py main.py"},
+		{"from lib import a, c", "lib/__init__.py lib/a.py lib/c.py main.py"},
+		{"from lib import (\n    a,\n    c as d,\n)", "lib/__init__.py lib/a.py lib/c.py main.py"},
+		{"from lib.a import f", "lib/__init__.py lib/a.py main.py"},
+		{"try:\n    import b\nexcept ImportError: pass", "b.py main.py"},
+		{"if x: import b", "b.py main.py"},
+		{"import json, nowhere", "main.py"},
+		{"from .. import b", "main.py"},
+		{"import deep.d", "b.py deep/d.py deep/e.py main.py"},
+	} {
+		got := sourcesOf(t, "main.py", c.text, "b.py", "", "lib/__init__.py", "", "lib/a.py", "", "lib/c.py", "",
+			"deep/d.py", "from . import e\nfrom .. import b", "deep/e.py", "", "unused.py", "")
+		if got != c.want {
+			t.Errorf("%q: got %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+func TestPython_readsNothingOutsideOfTheFolder(t *testing.T) {
+	outside := write(t, "secret.py", "")
+	path := write(t, "main.py", "import link\nfrom ... import secret")
+	if err := os.Symlink(outside, filepath.Join(filepath.Dir(path), "link.py")); err != nil {
+		t.Fatal(err)
+	}
+	if got := Inputs(path); len(got) != 0 {
+		t.Errorf("got %v, want no files", got)
+	}
+}
+
+func TestPython_refusesLargeSources(t *testing.T) {
+	line := strings.Repeat("#", 1023) + "\n"
+	files := []string{"main.py", ""}
+	for i := range 5 {
+		files[1] += fmt.Sprintf("import m%d\n", i)
+		files = append(files, fmt.Sprintf("m%d.py", i), strings.Repeat(line, 500))
+	}
+	for _, files := range [][]string{{"main.py", strings.Repeat(line, 513)}, files} {
+		if _, _, err := Read(write(t, files...)); !errors.Is(err, errTooLarge) {
+			t.Errorf("got %v, want too large", err)
+		}
+	}
+}
+
+// All scripts in Python share one compiled engine.
+func TestPython_sharesTheCode(t *testing.T) {
+	var first []byte
+	for _, text := range []string{"x = 1", "print('other')"} {
+		wasm, err := Expand(read(t, "a.py", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := wasmbin.Read(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: 64 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = code
+		}
+		if !bytes.Equal(first, code) {
+			t.Errorf("got different code for %q, want that of the other script", text)
+		}
+	}
+}
+
+// A container with a file that could stand in for the library is refused.
+func TestPython_refusesFilesOfTheLibrary(t *testing.T) {
+	s := &Source{Entry: "a.py", Files: []File{{Path: "a.py"}, {Path: pythonLibrary + "json.py"}}}
+	if _, err := s.pythonModule(); err == nil {
+		t.Error("got no error, want one for a path of the library")
+	}
+}
