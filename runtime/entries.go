@@ -46,7 +46,12 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 	if err := os.MkdirAll(n.dir, 0o700); err != nil { // another process may have taken it for an abandoned one
 		return nil, 0, unwritten(err)
 	}
-	staged, size, err := e.folder.PlaceCode(p.Mark, n.dir)
+	stage, err := os.MkdirTemp(n.dir, "entry-*") // modules of equal code, as scripts, are loaded at the same time
+	if err != nil {
+		return nil, 0, unwritten(err)
+	}
+	defer os.RemoveAll(stage)
+	staged, size, err := e.folder.PlaceCode(p.Mark, stage)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -54,11 +59,11 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 	defer n.mu.Unlock()
 	sub, err := n.read()
 	if err != nil {
-		return nil, 0, unwritten(errors.Join(err, os.Remove(staged)))
+		return nil, 0, unwritten(err)
 	}
 	entry := filepath.Join(sub, filepath.Base(staged))
 	if err := os.Rename(staged, entry); err != nil {
-		return nil, 0, unwritten(errors.Join(err, os.Remove(staged)))
+		return nil, 0, unwritten(err)
 	}
 	defer n.clear(sub)
 	placed, err := os.Lstat(entry)

@@ -2,11 +2,14 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
+	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
 // readable makes a module that can be compiled again from its bytes.
@@ -40,4 +43,30 @@ func TestEngine_runsNoOutlineAfterAFailedLoad(t *testing.T) {
 	if got := answer(t, p); got != "5" {
 		t.Errorf("got %s, want 5", got)
 	}
+}
+
+// Modules of equal code and different data share one outline, as scripts do.
+func TestEngine_sharesCodeOfModulesWithOtherData(t *testing.T) {
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir(), Loaded: tight})
+	var pools []*runtime.Pool
+	for i := range 4 {
+		var m w.Module
+		m.Memory(1, 1)
+		m.Data(8, []byte{byte(i + 1)})
+		m.Export("run", m.Func(nil, []byte{w.I32}, nil, w.I32Const(8), w.I32Load(0)))
+		pools = append(pools, runtime.NewPool(compile(t, e, &m), run{}, nil))
+	}
+	var all sync.WaitGroup
+	for first := range 8 {
+		all.Go(func() {
+			for n := range 60 {
+				i := (first + n) % len(pools)
+				got, err := pools[i].Call(context.Background(), runtime.Request{}, nil)
+				if err != nil || string(got) != fmt.Sprint(i+1) {
+					t.Errorf("module %d: got %s, %v; want %d", i, got, err, i+1)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
