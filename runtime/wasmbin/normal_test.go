@@ -106,6 +106,30 @@ func TestCheck_writesCanonicalSections(t *testing.T) {
 	}
 }
 
+// A constant expression becomes one constant of its value, which wraps around.
+func TestCheck_computesConstants(t *testing.T) {
+	i32, i64 := w.I32Const, w.I64Const
+	for name, c := range map[string]struct {
+		typ  byte
+		expr []byte
+		want []byte
+	}{
+		"i32 sum":        {w.I32, w.Code(i32(2147483647), i32(1), []byte{0x6a}), i32(-2147483648)},
+		"i32 difference": {w.I32, w.Code(i32(3), i32(5), []byte{0x6b}), i32(-2)},
+		"i32 product":    {w.I32, w.Code(i32(65536), i32(65537), []byte{0x6c}), i32(65536)},
+		"i64 sum":        {w.I64, w.Code(i64(40), i64(2), []byte{0x7c}), i64(42)},
+		"i64 difference": {w.I64, w.Code(i64(-9223372036854775808), i64(1), []byte{0x7d}), i64(9223372036854775807)},
+		"i64 nested":     {w.I64, w.Code(i64(2), i64(3), i64(4), []byte{0x7c, 0x7e}), i64(14)},
+	} {
+		var m, plain w.Module
+		m.GlobalRaw(c.typ, 0, c.expr)
+		plain.GlobalRaw(c.typ, 0, c.want)
+		if anew, err := writeAnew(m.Bytes()); err != nil || !bytes.Equal(anew.Wasm(), plain.Bytes()) {
+			t.Errorf("%s: got %v, want the module\n% x", name, err, plain.Bytes())
+		}
+	}
+}
+
 // instructions decodes all the code of a module and returns the instructions as text.
 func instructions(t *testing.T, wasm []byte) (all []string) {
 	t.Helper()
