@@ -30,6 +30,8 @@ func goals() []goal {
 		{row: "tools_stdio_echo_1_extism_p50", limit: 80},
 		{row: "metered_over_plain_geomean", limit: 1.1},
 		{row: "cores_echo_2_over_1", limit: 1.7, least: true},
+		{row: "gojq_wrapped_once_over_exec_1", limit: 1, least: true},
+		{row: "gojq_wrapped_once_over_exec_16", limit: 1, least: true},
 	}
 }
 
