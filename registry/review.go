@@ -22,6 +22,9 @@ type Review struct {
 	After    lock.Terms // the current terms
 	Rejected bool       // these bytes were rejected before
 
+	// Values are the configuration of its Extism manifest; nil without one.
+	Values map[string]string
+
 	raw    []byte // contents of the file
 	before []byte // the approved contents; nil if they are not stored
 	path   string
@@ -72,7 +75,7 @@ func (r *Registry) Review(name string) (*Review, error) {
 	}
 	l := r.approvals.lock
 	pin, _ := l.Pin(name)
-	v := &Review{Name: name, File: filepath.Base(p.path), path: p.path}
+	v := &Review{Name: name, File: filepath.Base(p.path), Values: p.config.Values, path: p.path}
 	if v.After, v.raw, err = r.approvals.newestTerms(p); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type Difference struct {
 	Entry  string    `json:"entry"`            // the tool, prompt or resource of the first such call
 	First  time.Time `json:"first"`            // of that call
 	Calls  int       `json:"calls"`
-	Before string    `json:"before,omitempty"` // an excerpt of the arguments or the answer, around the first difference
+	Before string    `json:"before,omitempty"` // an excerpt of those that grew the most, around the first difference
 	After  string    `json:"after,omitempty"`
 	Sizes  [2]int    `json:"sizes"`            // of the arguments or answers, in bytes
 	Others int       `json:"others,omitempty"` // times that the excerpts are others, which are not shown
@@ -134,6 +134,9 @@ func (m *merger) add(d Difference) {
 		}
 		if d.Before != f.Before || d.After != f.After || d.Sizes != f.Sizes {
 			f.Others++
+		}
+		if d.Sizes[1]-d.Sizes[0] > f.Sizes[1]-f.Sizes[0] { // it tells the most
+			f.Before, f.After, f.Sizes = d.Before, d.After, d.Sizes
 		}
 		return
 	}

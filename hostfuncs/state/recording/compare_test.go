@@ -159,3 +159,20 @@ func TestComparison_isBounded(t *testing.T) {
 		t.Errorf("got %d and %d more, first %+v, last %.100s, want the new host first, and each short", len(r.Differences), r.More, r.Differences[0], last.What)
 	}
 }
+
+// The excerpt is of the call that grew the most: a harmless change in each call hides no file in one of them.
+func TestComparison_showsTheGreatestGrowth(t *testing.T) {
+	var calls, trials []Call
+	for i := range 50 {
+		calls = append(calls, did(request("POST https://a.example/", fmt.Sprintf("note %02d", i), "r")))
+		body := fmt.Sprintf("v2 note %02d", i)
+		if i == 37 {
+			body += " the safe is 12-34-56"
+		}
+		trials = append(trials, did(request("POST https://a.example/", body, "r")))
+	}
+	r := compared(calls, trials)
+	if len(r.Differences) != 1 || r.Differences[0].Calls != 50 || r.Differences[0].Others != 49 || !strings.Contains(r.Differences[0].After, "the safe is 12-34-56") {
+		t.Errorf("got %+v, want one difference with the longest body", r.Differences)
+	}
+}

@@ -75,7 +75,7 @@ func (f *Folder) Put(c *Call, age time.Duration) error {
 	}
 	text := keys.Seal(append([]byte(purpose), plain...))
 	f.prune(dir, age, int64(len(text)))
-	name := fmt.Sprintf("%020d-%s%s", c.Time.UnixNano(), rand.Text()[:8], suffix)
+	name := fmt.Sprintf("%020d-%d-%s%s", c.Time.UnixNano(), len(text), rand.Text()[:8], suffix)
 	return write(dir, name, []byte(text))
 }
 
@@ -190,32 +190,39 @@ type kept struct {
 	size int64
 }
 
-// list returns the files of a folder, oldest first.
-func list(dir string) (all []kept, err error) {
+// list returns the files of a folder, oldest first. Their names tell time and size, so that none is opened.
+func list(dir string) ([]kept, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	return filesOf(entries), err
+}
+
+func filesOf(entries []fs.DirEntry) (all []kept) {
 	for _, e := range entries {
-		number, _, ok := strings.Cut(e.Name(), "-")
+		number, rest, ok := strings.Cut(e.Name(), "-")
 		nanos, bad := strconv.ParseInt(number, 10, 64)
-		info, gone := e.Info()
-		if ok && bad == nil && gone == nil && strings.HasSuffix(e.Name(), suffix) {
-			all = append(all, kept{e.Name(), time.Unix(0, nanos), info.Size()})
+		if !ok || bad != nil || !strings.HasSuffix(rest, suffix) {
+			continue
 		}
+		length, _, _ := strings.Cut(rest, "-")
+		size, _ := strconv.ParseInt(length, 10, 64) // a file of another name counts for the number alone
+		all = append(all, kept{e.Name(), time.Unix(0, nanos), max(0, size)})
 	}
 	slices.SortStableFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
-	return all, err
+	return all
 }
 
 // prune removes old files, abandoned ones, and those that leave no room for one more of size more.
 func (f *Folder) prune(dir string, age time.Duration, more int64) {
 	now := f.o.Now()
-	f.sweep(dir, now)
-	all, err := list(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // the next call tries again
 	}
+	sweep(dir, entries, now)
+	all := filesOf(entries)
 	remove := func(i int) {
 		_ = os.Remove(filepath.Join(dir, all[i].name)) // or another process did
 		all = slices.Delete(all, i, i+1)
@@ -235,13 +242,12 @@ func (f *Folder) prune(dir string, age time.Duration, more int64) {
 }
 
 // sweep removes files whose writing was interrupted an hour ago or earlier.
-func (f *Folder) sweep(dir string, now time.Time) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return // there is none yet
-	}
+func sweep(dir string, entries []fs.DirEntry, now time.Time) {
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && now.Sub(info.ModTime()) > time.Hour {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -217,3 +217,13 @@ func TestFolder_removesTheCallsOfAPlugin(t *testing.T) {
 		t.Errorf("got %+v, %v, want none", got, err)
 	}
 }
+
+func BenchmarkFolder_put(b *testing.B) {
+	keys := sealed.Random()
+	f := NewFolder(Options{Dir: filepath.Join(b.TempDir(), "recorded"), Keys: func() (*sealed.Keys, error) { return keys, nil }})
+	for b.Loop() {
+		if err := f.Put(callAt(time.Now(), 1), week); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

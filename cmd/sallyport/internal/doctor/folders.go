@@ -53,8 +53,8 @@ func (s Subject) stateFolder(r *Report) {
 		r.add(Problem, "state folder", "%s is a file, not a folder", dir)
 	default:
 		used := sizeOf(dir)
-		r.add(OK, "state folder", "%s, %s: audit log %s, compiled %s, approved %s", dir, size(used), size(sizeOf(s.Settings.State().Audit())),
-			size(sizeOf(s.Settings.State().Compiled())), size(sizeOf(s.Settings.State().Approved())))
+		r.add(OK, "state folder", "%s, %s: audit log %s, compiled %s, approved %s, recorded %s", dir, size(used), size(sizeOf(s.Settings.State().Audit())),
+			size(sizeOf(s.Settings.State().Compiled())), size(sizeOf(s.Settings.State().Approved())), size(sizeOf(s.Settings.State().Recorded())))
 		s.writableByOthers(r, "state folder", dir, info)
 	}
 }

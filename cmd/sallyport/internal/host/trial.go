@@ -88,7 +88,7 @@ func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *regi
 	defer gates.Close()
 	c := pluginConfig(s, own)
 	t := plugin.Trial{Engine: engine, Host: gates, Dialects: Dialects(), Limits: c.Limits, Within: within, Plugin: hostfuncs.Plugin{
-		Name: own.Name, Digest: v.After.Digest, Grants: c.Grants, Config: c.Values, Workspace: c.Workspace, Frozen: c.Frozen, Seed: c.Seed,
+		Name: own.Name, Digest: v.After.Digest, Grants: c.Grants, Config: v.Values, Workspace: c.Workspace, Frozen: c.Frozen, Seed: c.Seed,
 		Limits: hostfuncs.Limits{Sent: c.Use.Sent, Received: c.Use.Received},
 	}}
 	return t.Run(ctx, v.Bytes(), calls, made)
