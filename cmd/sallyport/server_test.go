@@ -44,6 +44,10 @@ func TestServer_answersExactlyWhenItMisbehaves(t *testing.T) {
 		{"deaf", "limit", "server-deaf: the server reads none of the messages that it is sent: over 67108864 bytes wait"},
 		{"die", "exit", "server-die: the server exited with code 7 before it answered tools/call"},
 		{"die", "exit", "the disk is on fire"},
+		{"binary", "", "after the bytes"},
+		{"half", "guest", "server-half: the server's response to tools/call is not valid UTF-8"},
+		{"batch", "", "alone"},
+		{"panic", "exit", "server-panic: the server exited with code 2 before it answered tools/call"},
 		{"scalar", "guest", "server-scalar: the server's result of tools/call is not an object"},
 		{"count", "", "1"},
 	} {

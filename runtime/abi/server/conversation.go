@@ -175,7 +175,7 @@ func (c *conversation) receive(line []byte) {
 	m, err := jsonrpc.Parse(line)
 	switch {
 	case err != nil:
-		c.note("info", string(line))
+		c.unreadable(line)
 	case m.IsResponse():
 		c.response(&m)
 	case m.IsRequest():
@@ -185,6 +185,20 @@ func (c *conversation) receive(line []byte) {
 	}
 }
 
+// unreadable logs a line that is no message, unless it would be the awaited response if it were UTF-8.
+func (c *conversation) unreadable(line []byte) {
+	m, err := jsonrpc.Parse(bytes.ToValidUTF8(line, []byte("\uFFFD")))
+	if err == nil && m.IsResponse() && c.awaits(m.ID) {
+		runtime.Abort(endOf(runtime.KindGuest, "the server's response to %s is not valid UTF-8", c.method))
+	}
+	c.note("info", string(line))
+}
+
+// awaits reports whether a request with this id has no response yet.
+func (c *conversation) awaits(id json.RawMessage) bool {
+	return c.method != "" && bytes.Equal(id, c.requestID())
+}
+
 // response takes the response to the request that waits; others are logged.
 func (c *conversation) response(m *jsonrpc.Message) {
 	method := c.method
@@ -192,7 +206,7 @@ func (c *conversation) response(m *jsonrpc.Message) {
 		c.stale = slices.Delete(slices.Clone(c.stale), i, i+1)
 		return
 	}
-	if method == "" || !bytes.Equal(m.ID, c.requestID()) {
+	if !c.awaits(m.ID) {
 		c.note("warning", "the server answered a request that it was not sent, with id "+string(m.ID))
 		return
 	}

@@ -151,7 +151,7 @@ func list(m message) {
 		answer(m.ID, `{"tools":[{"name":"`+strings.Join(only, `","inputSchema":{"type":"object"}},{"name":"`)+`","inputSchema":{"type":"object"}}]}`)
 		return
 	}
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show", "binary", "half", "batch", "panic"}
 	if hidden {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "die" })
 	}
@@ -197,6 +197,18 @@ func call(name string, id json.RawMessage) {
 		write(`{"jsonrpc":"2.0","method":"notifications/unknown"}`)
 		answer(id, textResult("the first answer"))
 		answer(id, textResult("the second answer"))
+	case "binary":
+		write("\x00\xff\xfe\x01\x7fELF")
+		write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"\xff"`, id) // cut off
+		answer(id, textResult("after the bytes"))
+	case "half":
+		answer(id, `{"content":[{"type":"text","text":"caf`+"\xc3"+`"}]}`)
+	case "batch":
+		write(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, id, textResult("of a batch"))
+		answer(id, textResult("alone"))
+	case "panic":
+		var none *message
+		answer(id, none.Method)
 	case "huge":
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, id)
 		for range 100 {
