@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest script-engine python-engine bench challenges conformance clients programs servers browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -127,6 +127,18 @@ escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev
 tools-guest: ## build it again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32 and lld
 	cd cmd/bench/testdata/toolsrust && cargo build --quiet --release --locked --target wasm32-wasi --target-dir ../../../../build/tools-guest && \
 	  cp ../../../../build/tools-guest/wasm32-wasi/release/tools.wasm . && sha256sum Cargo.toml Cargo.lock src/lib.rs tools.wasm > SHA256SUMS
+
+# The server in Rust is committed too. Debian's rustc-web cannot be installed beside rustc, so its packages are unpacked,
+# and the standard library is built from its source.
+RUSTWEB := $(abspath build/rustweb)
+rmcp-guest: ## build it again: needs cargo, lld and wasi-libc
+	mkdir -p $(RUSTWEB)/debs && cd $(RUSTWEB)/debs && apt-get download -q rustc-web libstd-rust-web-1.96 libstd-rust-web-dev rust-web-src libllvm22 && \
+	  for d in *.deb; do dpkg -x $$d ..; done
+	mkdir -p $(RUSTWEB)/usr/lib/rustlib/wasm32-wasip1/lib/self-contained && ln -sf /usr/lib/wasm32-wasi/* $(RUSTWEB)/usr/lib/rustlib/wasm32-wasip1/lib/self-contained/
+	cd cmd/sallyport/testdata/rmcp && RUSTC_BOOTSTRAP=1 RUSTC=$(RUSTWEB)/usr/bin/rustc LD_LIBRARY_PATH=$(RUSTWEB)/usr/lib/x86_64-linux-gnu \
+	  RUSTFLAGS="-Zlocation-detail=none --remap-path-prefix=$$(echo $$HOME/.cargo/registry/src/*)=/crates --remap-path-prefix=$(RUSTWEB)=/rust" \
+	  cargo build --quiet --release --locked --target wasm32-wasip1 -Zbuild-std=std,panic_abort --target-dir $(RUSTWEB)/target && \
+	  cp $(RUSTWEB)/target/wasm32-wasip1/release/counter.wasm . && sha256sum Cargo.toml Cargo.lock src/main.rs counter.wasm > SHA256SUMS
 
 # The engine of scripts is committed too, and tied to its sources in the same way.
 script-engine: ## build it again: needs cargo, clang, lld, wasi-libc and libclang-rt-dev-wasm32

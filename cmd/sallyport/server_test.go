@@ -6,7 +6,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,6 +99,34 @@ func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
 				t.Errorf("got random numbers %q, want different ones", early)
 			}
 		})
+	}
+}
+
+// A server of the official SDK of Rust, as it was built from its source, is a plugin.
+func TestServer_ofTheRustSDKAnswers(t *testing.T) {
+	source := filepath.Join("testdata", "rmcp")
+	sums, err := os.ReadFile(filepath.Join(source, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"Cargo.toml", "Cargo.lock", "src/main.rs", "counter.wasm"} {
+		raw, err := os.ReadFile(filepath.Join(source, filepath.FromSlash(name)))
+		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
+			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make rmcp-guest", name, err)
+		}
+		if name == "counter.wasm" {
+			put(t, filepath.Join(dir, name), raw)
+		}
+	}
+	s := connect(t, "", dir)
+	for range 2 {
+		if got := text(call(t, s, "counter-increment", nil)); got != "1" {
+			t.Errorf("increment: got %s, want 1 in each call", got)
+		}
+	}
+	if got := text(call(t, s, "counter-sum", map[string]any{"a": 2, "b": -3})); got != "-1" {
+		t.Errorf("sum: got %s, want -1", got)
 	}
 }
 

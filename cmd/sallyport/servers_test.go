@@ -26,6 +26,8 @@ import (
 const (
 	sdkExamples   = "github.com/modelcontextprotocol/go-sdk/examples/server/"
 	mcpgoExamples = "github.com/mark3labs/mcp-go/examples/"
+	// rmcpServer is a server of the official SDK of Rust. Its WASI build is committed, see its SHA256SUMS.
+	rmcpServer = "testdata/rmcp/counter"
 )
 
 // wholeServer is an MCP server that nobody here wrote, and requests to it.
@@ -99,6 +101,11 @@ var wholeServers = []wholeServer{
 		{"tool", "ask_llm", map[string]any{"question": "why?"}},
 		{"tool", "greet", map[string]any{"name": "x"}},
 	}},
+	{rmcpServer, nil, []serverStep{
+		{"tool", "sum", map[string]any{"a": 2, "b": -3}},
+		{"tool", "sum", map[string]any{"a": 1 << 62, "b": 1 << 62}}, // an error of the server
+		{"tool", "increment", nil},
+	}},
 }
 
 func entity(name, kind string) map[string]any {
@@ -118,7 +125,7 @@ var serverClients = map[string]clientOf{
 // speaks, and from the same server as a plugin in both.
 func TestServers_equalTheirNativeSelves(t *testing.T) {
 	for _, server := range wholeServers {
-		t.Run(strings.NewReplacer(sdkExamples, "sdk-", mcpgoExamples, "mcp-go-").Replace(server.pkg), func(t *testing.T) {
+		t.Run(strings.NewReplacer(sdkExamples, "sdk-", mcpgoExamples, "mcp-go-", "testdata/", "").Replace(server.pkg), func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			line := server.line(home)
@@ -187,6 +194,9 @@ func (s wholeServer) line(home string) []string {
 // build builds the server natively, and in a plugin folder with its tool file. Its version is that of go.mod.
 func (s wholeServer) build(t *testing.T, line []string) (dir, native string) {
 	t.Helper()
+	if s.pkg == rmcpServer {
+		return buildRmcp(t)
+	}
 	dir, native = t.TempDir(), filepath.Join(t.TempDir(), "native")
 	buildProgram(t, ".", s.pkg, native)
 	module, _, _ := strings.Cut(s.pkg, "/examples/")
@@ -212,6 +222,27 @@ func (s wholeServer) build(t *testing.T, line []string) (dir, native string) {
 		t.Fatalf("compile: got %v %s, want success", err, out)
 	}
 	return dir, native
+}
+
+// buildRmcp puts the committed build of the server in Rust into a plugin folder, and builds it natively.
+func buildRmcp(t *testing.T) (dir, native string) {
+	t.Helper()
+	source, err := filepath.Abs(filepath.Dir(rmcpServer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm, err := os.ReadFile(filepath.Join(source, "counter.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, out := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(dir, "counter.wasm"), wasm)
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "counter.wasm"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	do(t, source, []string{"CARGO_TARGET_DIR=" + out}, "cargo", "build", "--quiet", "--locked")
+	return dir, filepath.Join(out, "debug", "counter")
 }
 
 // goClient is the client of the official Go SDK, with a model, a user and roots.
