@@ -117,8 +117,12 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 
 // resident returns the anonymous memory of this process plus the shared memory of the system, which holds the images,
 // in bytes; 0 where the system does not report it. A page of an image counts once, however many mappings share it.
-func resident() int {
-	return kibibytesIn("/proc/self/smaps_rollup", "Pss_Anon:") + kibibytesIn("/proc/meminfo", "Shmem:")
+func resident() int { return keptBy(os.Getpid()) }
+
+// keptBy returns the memory of a process that no other one shares, with all of its images, also the pages that it has not
+// touched, in bytes. The images of other processes have to stay the same meanwhile.
+func keptBy(pid int) int {
+	return kibibytesIn(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_Anon:") + kibibytesIn("/proc/meminfo", "Shmem:")
 }
 
 // residentOf returns the resident memory of a process in bytes, 0 where the system does not report it.

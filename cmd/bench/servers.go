@@ -50,8 +50,14 @@ func benchServers(ctx context.Context, o options) ([]row, error) {
 		}
 		rows = append(rows, more...)
 	}
-	more, err := benchManyServers(ctx, o)
-	return append(rows, more...), err
+	for _, state := range []string{"call", "session"} {
+		more, err := benchManyServers(ctx, o, state)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
 }
 
 // compareServers measures the ways to run the server in turn.
@@ -91,7 +97,7 @@ func compareServers(ctx context.Context, o options, inFlight int) ([]row, error)
 }
 
 // benchManyServers measures the memory and the processor time of a host with many servers, after one call each and later.
-func benchManyServers(ctx context.Context, o options) ([]row, error) {
+func benchManyServers(ctx context.Context, o options, state string) ([]row, error) {
 	n, idle := manyServers, fiftyIdle
 	if o.quick {
 		n, idle = someServers, time.Second
@@ -101,39 +107,50 @@ func benchManyServers(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	wasm, err := os.ReadFile(guestFile("sdkserver"))
-	if err != nil {
-		return nil, err
-	}
-	plugins := filepath.Join(dir, "plugins")
-	if _, err := writePlugins(plugins, n, func(int) ([]byte, error) { return wasm, nil }); err != nil {
-		return nil, err
-	}
-	p, err := launchCommand(exec.CommandContext(ctx, hostBinary, "serve", plugins, "--state", filepath.Join(dir, "state"), "--config", os.DevNull, "--log-level", "error"), "stdio")
+	p, err := launchMany(ctx, dir, n, state)
 	if err != nil {
 		return nil, err
 	}
 	defer p.stop()
-	resident := func() float64 { return float64(residentOf(p.cmd.Process.Pid)) / (1 << 20) }
 	call := func(i int) error { return p.wire.(*pipe).once(greetCall(fmt.Sprintf("p%03d-greet", i))) }
 	if err := call(0); err != nil {
 		return nil, err
 	}
-	one := resident()
+	pid := p.cmd.Process.Pid
+	one := keptBy(pid)
 	for i := range n {
 		if err := call(i); err != nil {
 			return nil, fmt.Errorf("server %d: %w", i, err)
 		}
 	}
-	busy := resident()
-	used := cpuOf(p.cmd.Process.Pid)
+	busy, used := keptBy(pid), cpuOf(pid)
 	time.Sleep(idle)
-	used = cpuOf(p.cmd.Process.Pid) - used
-	each := func(all float64) float64 { return (all - one) / float64(n-1) }
-	note := fmt.Sprintf("%d servers of one file, one has %.0f MiB with its code", n, one)
+	used = cpuOf(pid) - used
+	each := func(all int) float64 { return float64(all-one) / float64(n-1) / (1 << 20) }
+	name, note := "servers_100_"+state, fmt.Sprintf("%d servers of one file", n)
 	return []row{
-		{"servers_100_rss_each_MB", each(busy), "MiB", note + ", after one call each"},
-		{"servers_100_rss_idle_each_MB", each(resident()), "MiB", fmt.Sprintf("%s, %v later", note, idle)},
-		{"servers_100_idle_cpu", 100 * used.Seconds() / idle.Seconds(), "%", fmt.Sprintf("of one processor, in these %v", idle)},
+		{name + "_each_MB", each(busy), "MiB", note + ", after one call each"},
+		{name + "_idle_each_MB", each(keptBy(pid)), "MiB", fmt.Sprintf("%s, %v later", note, idle)},
+		{name + "_idle_cpu", 100 * used.Seconds() / idle.Seconds(), "%", fmt.Sprintf("of one processor, in these %v", idle)},
 	}, nil
+}
+
+// launchMany starts a host with n servers of one file.
+func launchMany(ctx context.Context, dir string, n int, state string) (*server, error) {
+	wasm, err := os.ReadFile(guestFile("sdkserver"))
+	if err != nil {
+		return nil, err
+	}
+	plugins, config := filepath.Join(dir, "plugins"), filepath.Join(dir, "sallyport.yaml")
+	if _, err := writePlugins(plugins, n, func(int) ([]byte, error) { return wasm, nil }); err != nil {
+		return nil, err
+	}
+	text := "plugins:\n"
+	for i := range n {
+		text += fmt.Sprintf("  p%03d: {state: %s}\n", i, state)
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	return launchCommand(exec.CommandContext(ctx, hostBinary, "serve", plugins, "--state", filepath.Join(dir, "state"), "--config", config, "--log-level", "error"), "stdio")
 }
