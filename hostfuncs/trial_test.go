@@ -109,9 +109,9 @@ func TestTrial_sendsNothing(t *testing.T) {
 		t.Fatal("the recorded call made no connection")
 	}
 	g := s.gate(c)
-	for params, want := range map[string]string{get(at + "/old"): "GET /new ", get(at + "/a?q=2"): "GET /a?q=1 ", post("/b", "two"): "POST /b one"} {
-		if a, err := fetch(t, g, params); err != nil || a.text != want {
-			t.Errorf("%s: got %q, %v, want the recorded %q", params, a.text, err, want)
+	for _, x := range []struct{ params, want string }{{get(at + "/old"), "GET /new "}, {get(at + "/a?q=2"), "GET /a?q=1 "}, {post("/b", "two"), "POST /b one"}} {
+		if a, err := fetch(t, g, x.params); err != nil || a.text != x.want {
+			t.Errorf("%s: got %q, %v, want the recorded %q", x.params, a.text, err, x.want)
 		}
 	}
 	for _, params := range []string{get(at + "/other"), get("http://127.0.0.1:1/"), post("/b", "again"), get(at + "/old")} {
