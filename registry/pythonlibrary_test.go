@@ -26,8 +26,8 @@ var pythonDifferences = map[string]string{
 	"isinstance(True, int)":           "bool is no int",
 }
 
-// The standard library answers as CPython does, but for the known differences. TestClients_libraryAnswersOfCPython makes
-// the answers anew.
+// The standard library answers as CPython does, but for the known differences. TestClients_libraryAnswersOfCPython
+// writes these answers.
 func TestPythonScripts_libraryAnswers(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "scripts", "library.golden.json"))
 	if err != nil {

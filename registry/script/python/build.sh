@@ -42,6 +42,8 @@ sed -i 's/^        case MP_UNARY_OP_HASH: {$/&\n            mp_cstack_check();/;
 sed -i 's/^    mp_format_float(o_val, buf, sizeof(buf), .g., precision, .\\0.);/    { extern size_t sp_format_double(double, char *); sp_format_double(o_val, buf); }/' "$top/py/objfloat.c"
 sed -i 's/^    if (allow_imag && str < top && (\*str | 0x20) == .j.) {/    { extern double sp_parse_double(const char *, const char *, double); dec_val = sp_parse_double(str_val_start, str, dec_val); }\n&/' "$top/py/parsenum.c"
 
+# The version of MicroPython has the commit of a repository around it and the day, unless it is told.
+export SOURCE_DATE_EPOCH=0 MICROPY_GIT_TAG=v1.25.0 MICROPY_GIT_HASH=none GIT_CEILING_DIRECTORIES=/
 # clang runs a wasm-opt that it finds when it links, and inlining would break the next step: so no -O here.
 make -s -j2 "TOP=$top" "BUILD=$build/objects" all >/dev/null
 clang --target=wasm32-wasi -O2 -c unwind.c -o "$build/objects/unwind.o"
