@@ -67,7 +67,8 @@ func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
 	dir := t.TempDir()
 	shell := shellIn(t, dir)
-	wantInOrder(t, "list", shell("sallyport new --list"), []string{"c     ready", "rust  ready"})
+	list := strings.Join(strings.Fields(shell("sallyport new --list")), " ")
+	wantInOrder(t, "list", list, []string{"c ready", "rust ready"})
 	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000} {
 		wantInOrder(t, lang, shell("sallyport new of_"+lang+" --lang "+lang+" && make -C of_"+lang+" test && echo passed"), []string{"passed"})
 		if info, err := os.Stat(filepath.Join(dir, "of_"+lang, "of_"+lang+".wasm")); err != nil || info.Size() > limit {
