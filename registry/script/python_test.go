@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
-	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
 // sourcesOf returns the paths in the container of a script.
@@ -74,35 +72,6 @@ func TestPython_refusesLargeSources(t *testing.T) {
 	for _, files := range [][]string{{"main.py", strings.Repeat(line, 513)}, files} {
 		if _, _, err := Read(write(t, files...)); !errors.Is(err, errTooLarge) {
 			t.Errorf("got %v, want too large", err)
-		}
-	}
-}
-
-// All scripts in Python share one compiled engine.
-func TestPython_sharesTheCode(t *testing.T) {
-	var first []byte
-	for _, text := range []string{"x = 1", "print('other')"} {
-		wasm, err := Expand(read(t, "a.py", text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := wasmbin.Read(wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: 64 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		code, _, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = code
-		}
-		if !bytes.Equal(first, code) {
-			t.Errorf("got different code for %q, want that of the other script", text)
 		}
 	}
 }

@@ -100,33 +100,35 @@ func TestRead_keepsTheSources(t *testing.T) {
 	}
 }
 
-// The code of the module does not depend on the script, so that the engine is compiled once for all of them.
+// The code of the module does not depend on the script, so that each engine is compiled once for all of its scripts.
 func TestExpand_sharesTheCode(t *testing.T) {
-	var first []byte
-	for _, text := range []string{hello, "export default 'x'.repeat(3)"} {
-		wasm, err := Expand(read(t, "a.ts", text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := wasmbin.Read(wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: 64 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		code, _, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = code
-		}
-		if !bytes.Equal(first, code) {
-			t.Errorf("got different code for %q, want that of the other script", text)
+	for name, texts := range map[string][2]string{"a.ts": {hello, "export default 'x'.repeat(3)"}, "a.py": {"x = 1", "print('other')"}} {
+		if first, second := codeOf(t, name, texts[0]), codeOf(t, name, texts[1]); !bytes.Equal(first, second) {
+			t.Errorf("%s: got different code for %q, want that of %q", name, texts[1], texts[0])
 		}
 	}
+}
+
+// codeOf returns the module of a script as the compiler gets it, without its data.
+func codeOf(t *testing.T, name, text string) []byte {
+	t.Helper()
+	wasm, err := Expand(read(t, name, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := wasmbin.Read(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := wasmbin.Check(b, wasmbin.Limits{Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Depth: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
 }
 
 func TestExpand_leavesOtherModules(t *testing.T) {
