@@ -374,6 +374,23 @@ func TestFetch_closeReleasesConnections(t *testing.T) {
 	}
 }
 
+// lateContext is a context whose deadline is exceeded when over is closed.
+type lateContext struct {
+	context.Context
+	over chan struct{}
+}
+
+func (c lateContext) Done() <-chan struct{} { return c.over }
+
+func (c lateContext) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestFetch_endsWithItsContext(t *testing.T) {
 	entered, release := make(chan struct{}, 8), make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -398,11 +415,10 @@ func TestFetch_endsWithItsContext(t *testing.T) {
 	_, err := g.Ask(ctx, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
 	wantAsk(t, err, runtime.KindUnavailable, "the call is over", "")
 
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err = g.Ask(ctx, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
+	late := lateContext{t.Context(), make(chan struct{})}
+	go func() { <-entered; close(late.over) }()
+	_, err = g.Ask(late, "http/fetch", json.RawMessage(get(s.URL)), &streams{})
 	wantAsk(t, err, runtime.KindTimeout, "the call's deadline is exceeded", "")
-	<-entered
 
 	go func() { <-entered; g.Close() }()
 	_, err = g.Ask(t.Context(), "http/fetch", json.RawMessage(get(s.URL)), &streams{})

@@ -257,9 +257,9 @@ func held() holding {
 func (a *arena) lookForLeaks(before holding) {
 	const more = 40
 	var after holding
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		goruntime.GC()
-		if after = held(); after.goroutines <= before.goroutines && after.mappings <= before.mappings+more {
+		if after = held(); after.goroutines <= before.goroutines && after.descriptors <= before.descriptors && after.mappings <= before.mappings+more {
 			break
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // clientTime is the deadline of one client run.
-const clientTime = 50 * time.Second
+const clientTime = 150 * time.Second
 
 // TestClients runs real clients against the program with the bundled plugins, on both transports.
 func TestClients(t *testing.T) {

@@ -32,7 +32,7 @@ export function answer(on) {
   on('roots/list', async () => ({ roots: [{ uri: 'file:///home/ada', name: 'home' }] }))
 }
 
-const within = 15_000 // milliseconds that a change may take to be told
+const within = 60_000 // milliseconds that a change may take to be told
 
 const image = /^iVBORw0KGgo/ // a PNG in base64
 const berlin = {
