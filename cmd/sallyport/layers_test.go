@@ -40,6 +40,7 @@ var homes = map[string][]string{
 	"github.com/klauspost/compress":          {"runtime/codecache"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
 	"golang.org/x/term":                      {"cmd/sallyport/internal/ui"},
+	"github.com/landlock-lsm/go-landlock":    {"cmd/sallyport/internal/host"},
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/egress"},

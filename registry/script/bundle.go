@@ -104,11 +104,8 @@ type collector struct {
 
 // collect returns a script with everything it imports.
 func collect(file string, text []byte) (*Source, error) {
-	dir, err := filepath.Abs(filepath.Dir(file))
+	dir, err := folderOf(file)
 	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -129,6 +126,15 @@ func collect(file string, text []byte) (*Source, error) {
 		return nil, err
 	}
 	return c.source(entry, r.Metafile)
+}
+
+// folderOf returns the folder of a script, without links in its path.
+func folderOf(file string) (string, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 func (c *collector) setup(b api.PluginBuild) {

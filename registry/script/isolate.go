@@ -34,6 +34,14 @@ func Step(args []string, stdin io.Reader) ([]byte, error) {
 	return step(args, input)
 }
 
+// Reads returns the only folder that a step reads; "" for none.
+func Reads(args []string) (folder string, err error) {
+	if len(args) == 2 && args[0] == stepRead {
+		return folderOf(args[1])
+	}
+	return "", nil
+}
+
 func step(args []string, input []byte) ([]byte, error) {
 	switch {
 	case len(args) == 2 && args[0] == stepRead:

@@ -53,11 +53,18 @@ func BundleInChild(args []string, input []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the bundler cannot read this script within its limits (%v)", exit)
 }
 
-// Bundle runs one step of reading a script, with limits on this process: it is the body of BundleCommand. It reports
-// whether the script is valid; if not, the reason is on out, and the process must exit with CompileRefused.
+// Bundle runs one step of reading a script, with limits on this process, which can open only the folder of the script from
+// then on: it is the body of BundleCommand. It reports whether the script is valid; if not, the reason is on out, and the process must exit with CompileRefused.
 func Bundle(args []string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	debug.SetMaxStack(maxStack)
+	read, err := script.Reads(args)
+	if err == nil {
+		err = confine(read, "")
+	}
+	if err != nil {
+		return false, err
+	}
 	result, err := script.Step(args, in)
 	if err != nil {
 		result = []byte(err.Error())

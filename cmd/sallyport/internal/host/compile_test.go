@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	case len(os.Args) == 3 && os.Args[1] == CompileCommand:
 		compileOrPlay()
 		os.Exit(0)
+	case os.Getenv(confined) != "":
+		tryConfined(os.Getenv(confined))
+		os.Exit(0)
 	case os.Getenv(replaced) != "":
 		if err := compileReplaced(os.Getenv(replaced)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
