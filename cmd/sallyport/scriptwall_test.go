@@ -24,8 +24,11 @@ func TestScript_listsNoFolderOutsideOfItsOwn(t *testing.T) {
 const read = (name: string) => import(` + "`./../outside/${name}.txt`" + `, { with: { type: "text" } });
 tool("a", "Reads.", async () => (await read("private-name")).default);
 `
-	put(t, file, []byte(text))
-	put(t, filepath.Join(outside, "private-name.txt"), []byte("content"))
+	for name, content := range map[string]string{file: text, filepath.Join(outside, "private-name.txt"): "content"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
