@@ -50,6 +50,10 @@ func TestScenario_typescriptAnswersAlike(t *testing.T) {
 	playScenario(t, filepath.Join("..", "..", "pdk", "ts", "examples", "scenario.ts"))
 }
 
+func TestScenario_pythonAnswersAlike(t *testing.T) {
+	playScenario(t, filepath.Join("..", "..", "pdk", "python", "examples", "scenario.py"))
+}
+
 // playScenario serves a plugin file, and compares every answer with the scenario.
 func playScenario(t *testing.T, file string) {
 	t.Helper()

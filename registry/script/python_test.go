@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -82,4 +83,41 @@ func TestPython_refusesFilesOfTheLibrary(t *testing.T) {
 	if _, err := s.pythonModule(); err == nil {
 		t.Error("got no error, want one for a path of the library")
 	}
+}
+
+// Each name that the library of Python offers is declared for editors, with the parameters that it takes.
+func TestPythonTypes_declareTheLibrary(t *testing.T) {
+	raw, err := pythonFiles.ReadFile("python/library/sallyport.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := string(raw)
+	_, all, _ := strings.Cut(library, "__all__ = (")
+	all, _, _ = strings.Cut(all, ")")
+	names := regexp.MustCompile(`\w+`).FindAllString(all, -1)
+	if len(names) < 25 {
+		t.Fatalf("got the names %v, want 25 at least", names)
+	}
+	for _, name := range names {
+		if !regexp.MustCompile(`(?m)^(def|class) ` + name + `\b|^` + name + `: `).MatchString(PythonTypes()) {
+			t.Errorf("got no declaration of %s, want one", name)
+		}
+		declared := strings.Join(parametersOf(PythonTypes(), name), "\n")
+		for _, parameters := range parametersOf(library, name) {
+			for _, p := range strings.Split(parameters, ",") {
+				p, _, _ = strings.Cut(strings.TrimSpace(p), "=")
+				if p != "" && !strings.HasPrefix(p, "*") && !regexp.MustCompile(`\b`+p+`\b`).MatchString(declared) {
+					t.Errorf("%s: got the declaration %s, want the parameter %s", name, declared, p)
+				}
+			}
+		}
+	}
+}
+
+// parametersOf returns the parameters of the functions of a name at the top of a file of Python.
+func parametersOf(text, name string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?ms)^def `+name+`\((.*?)\)(?: -> [^\n]*)?:`).FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
 }

@@ -296,10 +296,10 @@ def read_resource(params):
                 r = t
                 break
     if r is None:
-        raise Refusal(-32602, "resource not found: %s" % uri, {"uri": uri})
+        raise Refusal(-32602, "resource not found", {"uri": uri})
     v = run(r["handler"], with_call(r, args or {}, params))
     if v is None:
-        raise Refusal(-32602, "resource not found: %s" % uri, {"uri": uri})
+        raise Refusal(-32602, "resource not found", {"uri": uri})
     if isinstance(v, dict) and isinstance(v.get("contents"), list):
         return v
     return {"contents": [contents_of(x, uri, r["definition"].get("mimeType")) for x in (v if isinstance(v, list) else [v])]}

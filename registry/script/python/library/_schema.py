@@ -21,6 +21,7 @@ PLAIN = {
 LISTS = ("list", "List", "Sequence", "Iterable", "Collection", "MutableSequence")
 SETS = ("set", "Set", "frozenset", "FrozenSet", "AbstractSet")
 DICTS = ("dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict")
+KINDS = {str: "string", int: "integer", bool: "boolean"}
 BARE = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "Sequence": "list", "Iterable": "list", "Mapping": "dict", "MutableMapping": "dict"}
 
 
@@ -35,13 +36,19 @@ class Type:
         self.convert = convert
 
 
-# Reader reads the annotations of one file.
+# Reader reads the annotations of one file. Classes are closed schemas where values of the caller are read: a member that
+# has no field would be lost.
 class Reader:
-    def __init__(self, path, where):
+    def __init__(self, path, where, closed=False):
         self.path = path
         self.where = where  # the place for errors
-        self.namespace = {}
+        self.closed = closed
         self.open = []  # the names that are being read
+
+    def inner(self):
+        r = Reader(self.path, self.where, self.closed)
+        r.open = self.open
+        return r
 
     def fail(self, message):
         raise TypeError("%s: %s" % (self.where, message))
@@ -74,9 +81,7 @@ class Reader:
         kind, text, *_ = self.take()
         if kind == "text":
             value = _source._string(text)
-            inner = Reader(self.path, self.where)
-            inner.open = self.open
-            return inner.read(_source.tokens(value, 0, lambda out, depth: False))
+            return self.inner().read(_source.tokens(value, 0, lambda out, depth: False))
         if kind != "name":
             self.fail("%s is no type that can be read" % text_of(self.t))
         while self.peek() == ".":
@@ -100,9 +105,7 @@ class Reader:
                 return self.of_class(c)
             alias = _source.find_alias(self.path, name)
             if alias:
-                inner = Reader(self.path, self.where)
-                inner.open = self.open
-                return inner.read(alias)
+                return self.inner().read(alias)
         finally:
             self.open.pop()
         self.fail("the type %s is unknown here: it is looked for in %s" % (name, self.path))
@@ -153,7 +156,11 @@ class Reader:
             if self.peek() == ",":
                 self.take()
         self.take("]")
-        return Type({"enum": values})
+        schema = {"enum": values}
+        kinds = set(KINDS.get(type(v)) for v in values)
+        if len(kinds) == 1 and None not in kinds:
+            schema["type"] = kinds.pop()
+        return Type(schema)
 
     def annotated(self):
         found = self.union()
@@ -168,7 +175,7 @@ class Reader:
         self.take("]")
         return Type(schema, found.convert)
 
-    # field reads Field(description="…", ge=1, …) of pydantic.
+    # field reads Field(description="…", ge=1, …), as pydantic has it.
     def field(self, schema):
         names = {"description": "description", "title": "title", "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf", "pattern": "pattern"}
         self.take("(")
@@ -200,9 +207,7 @@ class Reader:
             self.fail("the class %s has no fields with types" % c.name)
         properties, required, converts = {}, [], {}
         for f in fields:
-            inner = Reader(self.path, self.where)
-            inner.open = self.open
-            found = inner.read(f.type)
+            found = self.inner().read(f.type)
             schema = dict(found.schema)
             if f.default is not None:
                 add_default(schema, f.default, {})
@@ -215,6 +220,8 @@ class Reader:
             schema["description"] = c.doc.split("\n")[0]
         if required:
             schema["required"] = required
+        if self.closed:
+            schema["additionalProperties"] = False
         plain = "TypedDict" in c.bases or not (c.dataclass or "NamedTuple" in c.bases)
 
         def convert(v):
@@ -242,6 +249,11 @@ def to_float(v):
     return float(v) if isinstance(v, int) and not isinstance(v, bool) else v
 
 
+# to_int takes the whole numbers that JSON may write with a point or an exponent: 2.0, 1e3.
+def to_int(v):
+    return int(v) if isinstance(v, float) and v % 1 == 0 else v
+
+
 def to_time(name):
     def convert(v):
         import datetime
@@ -251,7 +263,7 @@ def to_time(name):
     return convert
 
 
-CONVERT = {"float": to_float, "set": set, "frozenset": set, "tuple": tuple, "datetime": to_time("datetime"), "date": to_time("date"), "time": to_time("time")}
+CONVERT = {"int": to_int, "float": to_float, "set": set, "frozenset": set, "tuple": tuple, "datetime": to_time("datetime"), "date": to_time("date"), "time": to_time("time")}
 
 
 # either returns the type of a union. Values of one of its types only are converted.

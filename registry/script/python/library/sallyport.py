@@ -7,7 +7,7 @@ from _main import Call, HostError, ToolError, ask, ask_all, text
 
 __all__ = ("tool", "resource", "prompt", "plugin", "want", "text", "image", "audio", "link", "embed", "kv", "secrets", "fetch", "elicit", "sample",
            "roots", "call_tool", "config", "log", "progress", "tools_changed", "resources_changed", "prompts_changed", "resource_updated", "release",
-           "ask", "ask_all", "Call", "ToolError", "HostError")
+           "ask", "ask_all", "Field", "Call", "ToolError", "HostError")
 
 
 def _add(where, kind, key, entry):
@@ -43,8 +43,8 @@ class _Handler:
             else:
                 self.parameters.append(p)
 
-    def read(self, tokens):
-        return _schema.Reader(self.signature.path, self.where).read(tokens)
+    def read(self, tokens, closed):
+        return _schema.Reader(self.signature.path, self.where, closed).read(tokens)
 
 
 def _input_of(h):
@@ -55,7 +55,7 @@ def _input_of(h):
         if p.kind == "**":
             more = True
             continue
-        found = h.read(p.type) if p.type else _schema.Type({})
+        found = h.read(p.type, True) if p.type else _schema.Type({})
         schema = dict(found.schema)
         if p.name in h.about and "description" not in schema:
             schema["description"] = h.about[p.name]
@@ -84,7 +84,7 @@ def tool(f=None, *, name=None, title=None, description=None, input=None, output=
         result = output
         if result is None and h.signature.result:
             try:
-                found = h.read(h.signature.result).schema
+                found = h.read(h.signature.result, False).schema
             except TypeError:
                 found = {}
             if found.get("type") == "object" and "properties" in found:
@@ -274,16 +274,26 @@ def fetch(url, *, method=None, headers=None, body=None, json=None, redirect=None
 
 
 def elicit(message, form=None, *, key=None):
-    """Asks the person; None if the person declined. form is a class with typed fields, or a JSON Schema."""
-    schema = form if isinstance(form, dict) else {"type": "object", "properties": {}}
+    """Asks the person; None if the person declined. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
+    found = _schema.Type(form if isinstance(form, dict) else {"type": "object", "properties": {}})
     if form is not None and not isinstance(form, dict):
-        name = form.__name__
-        for path in list(_main.modules):
-            c = _source.find_class(path, name)
-            if c is not None:
-                schema = _schema.Reader(path, path).of_class(c).schema
-    answer = ask("elicitation/create", {"message": message, "requestedSchema": {k: v for k, v in schema.items() if k in ("type", "properties", "required", "$schema")}}, key)
-    return (answer.get("content") or {}) if answer.get("action") == "accept" else None
+        found = _form_of(form)
+    schema = {k: v for k, v in found.schema.items() if k in ("type", "properties", "required", "$schema")}
+    answer = ask("elicitation/create", {"message": message, "requestedSchema": schema}, key)
+    return found.convert(answer.get("content") or {}) if answer.get("action") == "accept" else None
+
+
+def _form_of(form):
+    for path in list(_main.modules):
+        c = _source.find_class(path, form.__name__)
+        if c is not None:
+            return _schema.Reader(path, path).of_class(c)
+    raise TypeError("the source of the class %s is not found" % form.__name__)
+
+
+def Field(default=None, **rules):
+    """A description and rules in Annotated[int, Field(ge=1)]. They are read from the source, so that a call has no effect."""
+    return default
 
 
 class Sample:
