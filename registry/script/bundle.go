@@ -165,14 +165,14 @@ func loadLibrary(api.OnLoadArgs) (api.OnLoadResult, error) {
 
 // read reads a file below the folder.
 func (c *collector) read(name string) ([]byte, error) {
+	if isRegular(c.root.Stat(filepath.FromSlash(name))) != nil { // before it is opened: opening a pipe would block for ever
+		return nil, fmt.Errorf("%s is no file", name)
+	}
 	f, err := c.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", name)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err

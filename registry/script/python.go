@@ -67,9 +67,13 @@ func pythonSource(file string, text []byte) (*Source, error) {
 // maxPythonSources bounds the sources of a script in Python together, in bytes: the engine keeps them in its memory.
 const maxPythonSources = 2 << 20
 
-// readBelow reads a file below a folder, at most maxFile bytes.
+// readBelow reads a regular file below a folder, at most maxFile bytes.
 func readBelow(root *os.Root, name string) ([]byte, error) {
-	f, err := root.Open(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	if err := isRegular(root.Stat(name)); err != nil { // before it is opened: opening a pipe would block for ever
+		return nil, err
+	}
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}

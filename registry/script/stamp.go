@@ -97,6 +97,14 @@ func resolved(root *os.Root, name string) string {
 	return ""
 }
 
+// isRegular returns an error for anything but a regular file.
+func isRegular(info os.FileInfo, err error) error {
+	if err == nil && !info.Mode().IsRegular() {
+		err = fileid.ErrNotRegular
+	}
+	return err
+}
+
 // isSource reports whether a name is that of a regular file that may be a source.
 func isSource(root *os.Root, name string) bool {
 	info, err := root.Stat(name)
