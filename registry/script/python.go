@@ -1,12 +1,14 @@
 package script
 
 import (
+	"bytes"
 	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -85,19 +87,39 @@ func readBelow(root *os.Root, name string) ([]byte, error) {
 	return text, err
 }
 
-// pythonImport finds the modules of import statements. It is a guess that costs no parser: a name in a text is only one
-// more file to look for.
-var pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[\w., \t*]+))`)
+// pythonImport finds the modules of import statements; names in brackets follow the match. It is a guess that costs no
+// parser: a name in a text is only one more file to look for. No match begins inside of a part that repeats, or a text
+// could be read again for each of its matches.
+var pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+(\.*[\w.]*)[ \t]+import(?:[ \t]*(\()|[ \t]+([\w., \t*]+)))`)
+
+const (
+	// maxNames bounds the names between the brackets of one import statement, in bytes.
+	maxNames = 4 << 10
+	// maxModules bounds the names of modules in one script and its imports.
+	maxModules = 5000
+	// maxPackages bounds the packages around a module.
+	maxPackages = 16
+)
 
 // pythonImports returns the files below the folder that a script imports, directly or through each other, sorted.
 func pythonImports(root *os.Root, entry string, text []byte) []string {
-	found := map[string]bool{entry: true}
+	found, looked := map[string]bool{entry: true}, map[string]bool{}
 	type source struct {
 		name string
 		text []byte
 	}
+	size := 0
 	for work := []source{{entry, text}}; len(work) > 0; work = work[1:] {
-		for _, name := range modulesOf(work[0].name, work[0].text) {
+		if size += len(work[0].text); size > maxPythonSources {
+			break // the files found so far are too large together
+		}
+		for name := range modulesOf(work[0].name, work[0].text) {
+			if looked[name] {
+				continue
+			}
+			if looked[name] = true; len(looked) > maxModules {
+				break
+			}
 			for _, file := range filesOf(root, name) {
 				if found[file] || len(found) > maxInputs {
 					continue
@@ -118,31 +140,63 @@ func pythonImports(root *os.Root, entry string, text []byte) []string {
 	return files
 }
 
-// modulesOf returns the paths, without extension, of modules that a file may import.
-func modulesOf(file string, text []byte) (modules []string) {
-	for _, m := range pythonImport.FindAllStringSubmatch(string(text), -1) {
-		if m[2] == "" {
-			for _, name := range words(m[1]) {
-				modules = append(modules, strings.ReplaceAll(name, ".", "/"))
+// modulesOf yields the paths, without extension, of modules that a file may import.
+func modulesOf(file string, text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, m := range pythonImport.FindAllSubmatchIndex(text, -1) {
+			group := func(i int) string { return string(text[max(m[2*i], 0):max(m[2*i+1], 0)]) }
+			names := group(4)
+			if group(3) != "" {
+				names = bracketed(text[m[1]:])
 			}
-			continue
-		}
-		module := strings.TrimLeft(m[2], ".")
-		from := strings.ReplaceAll(module, ".", "/")
-		if up := len(m[2]) - len(module); up > 0 {
-			from = path.Join(path.Dir(file), strings.Repeat("../", up-1), from)
-		}
-		modules = append(modules, from)
-		for _, name := range words(m[3]) {
-			modules = append(modules, path.Join(from, name))
+			for _, module := range modulesIn(file, group(1), group(2), names) {
+				if !yield(module) {
+					return
+				}
+			}
 		}
 	}
-	return modules
+}
+
+// bracketed returns the names up to a bracket, without comments.
+func bracketed(text []byte) string {
+	var names []byte
+	for line := range bytes.Lines(text[:min(len(text), maxNames)]) {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		end := bytes.IndexAny(line, "()")
+		if end >= 0 {
+			line = line[:end]
+		}
+		if names = append(names, line...); end >= 0 {
+			break
+		}
+	}
+	return string(names)
+}
+
+// modulesIn returns the modules of one statement: import modules, or from base import names.
+func modulesIn(file, modules, base, names string) (all []string) {
+	if base == "" {
+		for _, name := range words(modules) {
+			all = append(all, strings.ReplaceAll(name, ".", "/"))
+		}
+		return all
+	}
+	module := strings.TrimLeft(base, ".")
+	from := strings.ReplaceAll(module, ".", "/")
+	if up := len(base) - len(module); up > 0 {
+		from = path.Join(path.Dir(file), strings.Repeat("../", up-1), from)
+	}
+	all = append(all, from)
+	for _, name := range words(names) {
+		all = append(all, path.Join(from, name))
+	}
+	return all
 }
 
 // words returns the first word of each part of a list: "a.b as c, d" has a.b and d.
 func words(list string) (all []string) {
-	for part := range strings.SplitSeq(strings.Trim(list, "()"), ",") {
+	for part := range strings.SplitSeq(list, ",") {
 		if f := strings.Fields(part); len(f) > 0 {
 			all = append(all, f[0])
 		}
@@ -152,7 +206,7 @@ func words(list string) (all []string) {
 
 // filesOf returns the files of a module and of the packages that it is in.
 func filesOf(root *os.Root, module string) (files []string) {
-	if !filepath.IsLocal(filepath.FromSlash(module)) {
+	if strings.Count(module, "/") > maxPackages || !filepath.IsLocal(filepath.FromSlash(module)) {
 		return nil
 	}
 	for at := module; at != "." && at != ""; at = path.Dir(at) {

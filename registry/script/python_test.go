@@ -37,6 +37,7 @@ func TestPython_collectsImportedModules(t *testing.T) {
 		{"import os, lib.a as x, b", "b.py lib/__init__.py lib/a.py main.py"},
 		{"from lib import a, c", "lib/__init__.py lib/a.py lib/c.py main.py"},
 		{"from lib import (\n    a,\n    c as d,\n)", "lib/__init__.py lib/a.py lib/c.py main.py"},
+		{"from lib import(a,  # the first (one)\n    c)", "lib/__init__.py lib/a.py lib/c.py main.py"},
 		{"from lib.a import f", "lib/__init__.py lib/a.py main.py"},
 		{"try:\n    import b\nexcept ImportError: pass", "b.py main.py"},
 		{"if x: import b", "b.py main.py"},
@@ -60,6 +61,33 @@ func TestPython_readsNothingOutsideOfTheFolder(t *testing.T) {
 	}
 	if got := Inputs(path); len(got) != 0 {
 		t.Errorf("got %v, want no files", got)
+	}
+}
+
+// The text of a script cannot make the search for its imports slow: each statement is read once, and few files are looked for.
+func TestPython_boundsTheSearchForImports(t *testing.T) {
+	deep := strings.Repeat("d/", 20) + "x"
+	names := make([]string, 6000)
+	for i := range names {
+		names[i] = fmt.Sprintf("m%d", i)
+	}
+	for what, c := range map[string]struct{ text, file string }{
+		"a module in 20 packages":           {"import " + strings.ReplaceAll(deep, "/", "."), deep + ".py"},
+		"the last of 6000 modules":          {"import " + strings.Join(names, ", "), "m5999.py"},
+		"a name behind 5000 others":         {"from lib import (" + strings.Repeat("b, ", 5000) + "a)", "lib/a.py"},
+		"a name in brackets without an end": {"from lib import (" + strings.Repeat("\n", 5000) + "a", "lib/a.py"},
+	} {
+		if got := sourcesOf(t, "main.py", c.text, c.file, ""); got != "main.py" {
+			t.Errorf("%s: got %s, want main.py alone", what, got)
+		}
+	}
+	open := "from lib import (\nimport b\n"
+	var seen int
+	for range modulesOf("main.py", []byte(strings.Repeat(open, maxFile/len(open)))) {
+		seen++
+	}
+	if seen < maxFile/len(open) {
+		t.Errorf("brackets that stay open: got %d modules, want each statement's", seen)
 	}
 }
 
