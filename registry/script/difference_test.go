@@ -54,3 +54,22 @@ func TestDifference_showsNoUsualImport(t *testing.T) {
 		}
 	}
 }
+
+// A container of which a person would be shown a different program than the one that runs is refused.
+func TestExpand_refusesContainersThatShowOtherSources(t *testing.T) {
+	for name, s := range map[string]*Source{
+		"a module twice in Python": {Entry: "a.py", Files: []File{{Path: "a.py", Text: "import b"}, {Path: "b.py", Text: "1"}, {Path: "b.py", Text: "2"}}},
+		"the script twice":         {Entry: "a.py", Files: []File{{Path: "a.py", Text: "1"}, {Path: "a.py", Text: "2"}}},
+		"a module twice":           {Entry: "a.ts", Files: []File{{Path: "a.ts"}, {Path: "b.ts"}, {Path: "b.ts"}}},
+		"an own file without side effects": {Entry: "a.ts", Files: []File{
+			{Path: "a.ts", Text: "import './checks'", Imports: map[string]string{"./checks": "checks.ts"}}, {Path: "checks.ts", Pure: true}}},
+	} {
+		wasm, err := s.container()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Expand(wasm); err == nil {
+			t.Errorf("%s: got a module, want an error", name)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -76,9 +75,9 @@ func expand(container []byte) ([]byte, error) {
 		return nil, err
 	}
 	raw, _ := b.CustomSection(Section)
-	var s Source
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("the section %s is damaged: %w", Section, err)
+	s, err := decode(raw)
+	if err != nil {
+		return nil, err
 	}
 	bundle, err := s.bundle()
 	if err != nil {

@@ -18,6 +18,7 @@ package script
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -97,11 +98,35 @@ func (s *Source) container() ([]byte, error) {
 // SourceOf returns the sources in a container; false if the module is none.
 func SourceOf(b *wasmbin.Binary) (*Source, bool) {
 	raw, ok := b.CustomSection(Section)
-	var s Source
-	if !ok || json.Unmarshal(raw, &s) != nil {
+	if !ok {
 		return nil, false
 	}
-	return &s, true
+	s, err := decode(raw)
+	return s, err == nil
+}
+
+// decode returns the sources in the section of a container. Its author can have made it by hand.
+func decode(section []byte) (*Source, error) {
+	var s Source
+	if err := json.Unmarshal(section, &s); err != nil {
+		return nil, fmt.Errorf("the section %s is damaged: %w", Section, err)
+	}
+	return &s, s.check()
+}
+
+// check refuses sources of which a person would be shown others than those that run.
+func (s *Source) check() error {
+	seen := map[string]bool{}
+	for _, f := range s.Files {
+		switch {
+		case seen[f.Path]:
+			return fmt.Errorf("the section %s has %q twice", Section, f.Path)
+		case f.Pure && packageOf(f.Path) == f.Path:
+			return fmt.Errorf("the section %s leaves out imports of %q, which is in no package", Section, f.Path)
+		}
+		seen[f.Path] = true
+	}
+	return nil
 }
 
 // Expand returns the module of a container, and other modules unchanged.
