@@ -28,6 +28,14 @@ type Server struct {
 	Token   string // bearer token for URL; "" is none
 }
 
+// dir returns the folder that a launched server serves; "" if it names none.
+func (s Server) dir() string {
+	if len(s.Args) < 2 || s.Args[0] != "serve" {
+		return ""
+	}
+	return s.Args[1]
+}
+
 // Client is one MCP client.
 type Client struct {
 	Name    string                           // on the command line
@@ -139,6 +147,21 @@ func (c Client) File() (string, error) {
 		config = filepath.Join(home, ".config")
 	}
 	return c.file(home, config), nil
+}
+
+// Installed reports whether this user seems to have the client: its file is there, or a folder of its own for it.
+func (c Client) Installed() bool {
+	file, err := c.File()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(file); err == nil {
+		return true
+	}
+	folder := filepath.Dir(file)
+	home, err := os.UserHomeDir()
+	_, missing := os.Stat(folder)
+	return err == nil && missing == nil && folder != filepath.Clean(home)
 }
 
 // Files returns the configuration files of all known clients, which plugins must not write.

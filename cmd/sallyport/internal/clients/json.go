@@ -163,12 +163,40 @@ func indented(value json.RawMessage, margin string) []byte {
 	return out.Bytes()
 }
 
-// removeMember removes the member at a path.
+// removeMember removes the member at a path, with the comma behind it.
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	root, err := parsed(text)
 	if err != nil {
 		return nil, err
 	}
+	v := &root
+	for _, name := range path[:len(path)-1] {
+		if v, err = member(v, name); v == nil || err != nil {
+			return text, err
+		}
+	}
+	if object, ok := v.Value.(*hujson.Object); ok {
+		for _, m := range object.Members {
+			if literal, _ := m.Name.Value.(hujson.Literal); literal.String() == path[len(path)-1] && m.Value.AfterExtra != nil {
+				return cut(text, m), nil
+			}
+		}
+	}
+	return removeLast(root, path)
+}
+
+// cut removes a member with the comma behind it, and its whole line if nothing else is on it.
+func cut(text []byte, m hujson.ObjectMember) []byte {
+	before, after := text[:m.Name.StartOffset], text[m.Value.EndOffset+len(m.Value.AfterExtra)+1:]
+	line := bytes.TrimRight(before, " \t")
+	if rest := bytes.TrimLeft(after, " \t\r"); bytes.HasSuffix(line, []byte("\n")) && bytes.HasPrefix(rest, []byte("\n")) {
+		return slices.Concat(line, rest[1:])
+	}
+	return slices.Concat(before, after)
+}
+
+// removeLast removes a member with no comma behind it, and the comma before it.
+func removeLast(root hujson.Value, path []string) ([]byte, error) {
 	pointer := ""
 	for _, name := range path {
 		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)

@@ -111,8 +111,8 @@ func served(entry json.RawMessage) string {
 	var e struct {
 		Args []string `json:"args"`
 	}
-	if json.Unmarshal(entry, &e) != nil || len(e.Args) < 2 || e.Args[0] != "serve" {
+	if json.Unmarshal(entry, &e) != nil {
 		return ""
 	}
-	return e.Args[1]
+	return Server{Args: e.Args}.dir()
 }

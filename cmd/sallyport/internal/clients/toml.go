@@ -184,6 +184,9 @@ func removeTable(text []byte, section, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kept := bytes.TrimRight(out, " \t\r\n"); len(kept) > 0 && bytes.HasPrefix(text, out) {
+		out = append(bytes.Clone(kept), '\n') // the table was the last one, behind a line that addTable left empty
+	}
 	return out, onlyEntry(text, out, section, name)
 }
 
