@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
@@ -72,6 +73,7 @@ type adding struct {
 	fetchFlags
 	name    string
 	replace bool
+	wiring
 }
 
 func newAdd(std stdio) *cobra.Command {
@@ -81,7 +83,9 @@ func newAdd(std stdio) *cobra.Command {
 		Short: "install a plugin from a file, a folder, the web or an OCI registry, after showing what it is",
 		Long: `Install a plugin from a file, a folder, https://… or oci://REGISTRY/NAME[:TAG][@DIGEST]. The plugin is fetched and
 shown: its tools, its wants with their reasons, its size and digest. You are asked whether to install it, and for each
-want whether to grant it. The answers are read from the terminal, and from nowhere else.
+want whether to grant it. If no MCP client of yours starts a host on the folder yet, you are asked about each: an entry
+is added to its file, everything else in it stays, and a backup is kept. The answers are read from the terminal, and
+from nowhere else.
 
 Its bytes are pinned in the lock file with their source: sallyport list --outdated compares, sallyport update takes the
 newer ones. Private registries use the logins and credential helpers of Docker.
@@ -89,8 +93,14 @@ newer ones. Private registries use the logins and credential helpers of Docker.
 Exit code 1: you said no, and nothing was changed.`,
 		Args: words(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkClients(a.chosen); err != nil {
+				return err
+			}
 			s, err := loadSettings(c, optional(args[1:]))
 			if err != nil {
+				return err
+			}
+			if a.server, err = launchedServer(c, s); err != nil {
 				return err
 			}
 			r, err := source.Parse(args[0])
@@ -102,6 +112,7 @@ Exit code 1: you said no, and nothing was changed.`,
 	}
 	a.flags(c)
 	c.Flags().StringVar(&a.name, "name", "", "`name` of the plugin, in place of that of its source")
+	c.Flags().StringSliceVar(&a.chosen, "client", nil, "a `client` that is to start this host, without a question: "+clients.Names()+"; none asks about none")
 	c.Flags().BoolVar(&a.replace, "replace", false, "also in place of a plugin of that name with another source")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
@@ -120,7 +131,10 @@ func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, r sou
 		return a.refusal(r, err)
 	}
 	defer c.Close()
-	return installed(ctx, s, std, c)
+	if err := installed(ctx, s, std, c); err != nil {
+		return err
+	}
+	return a.wire(ctx, std)
 }
 
 // refusal attaches the next step to an error of install.Prepare.

@@ -83,14 +83,19 @@ func clientServer(c *cobra.Command, rest []string) (clients.Server, error) {
 	if _, err := os.Stat(s.Text("dir")); err != nil {
 		fmt.Fprintf(c.ErrOrStderr(), "note: there is no folder %s yet: the client is served nothing until it is there\n", ui.Line(s.Text("dir")))
 	}
+	return launchedServer(c, s)
+}
+
+// launchedServer returns the entry that launches this program on the plugin folder, with the flags that chose its files.
+func launchedServer(c *cobra.Command, s *settings.Settings) (clients.Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return clients.Server{}, err
 	}
 	args := []string{"serve", s.Text("dir")}
-	for _, name := range []string{"config", "state"} {
+	for _, name := range []string{"config", "state", "lock"} {
 		f := c.Flags().Lookup(name)
-		if !f.Changed {
+		if f == nil || !f.Changed {
 			continue
 		}
 		abs, err := filepath.Abs(f.Value.String())
@@ -168,7 +173,7 @@ func (e *clientEntry) put(std stdio, server clients.Server) error {
 		return err
 	}
 	fmt.Fprintf(std.out, "wrote %s\n", file)
-	e.told(std, backup)
+	toldBackup(std, e.client, backup)
 	return nil
 }
 
@@ -186,14 +191,6 @@ func (e *clientEntry) takeOut(std stdio) error {
 		return err
 	}
 	fmt.Fprintf(std.out, "removed %q from %s\n", e.name, file)
-	e.told(std, backup)
+	toldBackup(std, e.client, backup)
 	return nil
-}
-
-// told prints the backup's name, and that the client must be restarted.
-func (e *clientEntry) told(std stdio, backup string) {
-	if backup != "" {
-		fmt.Fprintf(std.out, "the file as it was is %s\n", backup)
-	}
-	fmt.Fprintf(std.out, "restart %s: it reads the file when it starts\n", e.client.Title)
 }

@@ -21,7 +21,8 @@ func newRemove(std stdio) *cobra.Command {
 		Short: "remove a plugin from its folder, confirmed at the terminal",
 		Long: `Remove a plugin from its folder. Its pin, your answers and its stored keys stay, so that the same bytes can come back,
 and other bytes of its name are held; --purge removes these too. Its lines in the configuration file always stay: they
-are yours.
+are yours. After the last plugin of the folder you are asked about each MCP client that starts a host on it: its entry
+is removed, everything else in its file stays, and a backup is kept.
 
 Exit code 1: you said no, and nothing was changed.`,
 		Args: words(1, 2),
@@ -30,7 +31,11 @@ Exit code 1: you said no, and nothing was changed.`,
 			if err != nil {
 				return err
 			}
-			return remove(c.Context(), s, std, args[0], purge)
+			server, err := launchedServer(c, s)
+			if err != nil {
+				return err
+			}
+			return remove(c.Context(), s, std, args[0], purge, wiring{server: server})
 		},
 	}
 	c.Flags().BoolVar(&purge, "purge", false, "also remove its pin, your answers for it, the keys that it stored, and its recorded calls")
@@ -39,7 +44,7 @@ Exit code 1: you said no, and nothing was changed.`,
 }
 
 // remove asks, and removes a plugin.
-func remove(ctx context.Context, s *settings.Settings, std stdio, name string, purge bool) error {
+func remove(ctx context.Context, s *settings.Settings, std stdio, name string, purge bool, w wiring) error {
 	r, err := install.PrepareRemoval(s, name)
 	if errors.Is(err, install.ErrAbsent) {
 		return ui.Hint(err, "sallyport list names those that are there")
@@ -57,7 +62,11 @@ func remove(ctx context.Context, s *settings.Settings, std stdio, name string, p
 	if r.Grants > 0 {
 		fmt.Fprintf(std.out, "its %s stay in %s\n", ui.Count(r.Grants, "line"), ui.Line(s.Watched()))
 	}
-	return noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
+	err = noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
+	if r.Last {
+		err = errors.Join(err, w.offerUnwiring(ctx, std))
+	}
+	return err
 }
 
 // removalText lists the files and records that a removal deletes.

@@ -22,6 +22,7 @@ type Removal struct {
 	Files  []string // of the plugin folder
 	Pin    lock.Pin // without a digest if it has none
 	Grants int      // lines of the configuration, which stay
+	Last   bool     // the folder has no other plugin
 
 	settings *settings.Settings
 }
@@ -52,6 +53,7 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 	case len(r.Files) == 0 && r.Pin.Digest == "":
 		return nil, fmt.Errorf("%w %q in %s", ErrAbsent, name, s.Text("dir"))
 	}
+	r.Last = len(r.Files) == len(files)
 	if len(r.Files) == 1 {
 		if beside := toolfile.Beside(r.Files[0]); beside != "" && exists(beside) {
 			r.Files = append(r.Files, beside)
