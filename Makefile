@@ -12,7 +12,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -65,7 +65,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers browser conformance dist-test fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers registry browser conformance dist-test fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -189,6 +189,10 @@ build/mcp/bin/python:
 
 servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers of others as plugins, beside the same servers natively (on port 80 of loopback)
 	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
+
+registry: $(BIN) ## push to a registry server of Debian with TLS and a login, and add from it
+	@command -v docker-registry >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends docker-registry; } >/dev/null
+	go test -tags programs ./cmd/sallyport -run 'TestRegistry_' -count=1 -v
 
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null

@@ -197,7 +197,7 @@ func (f *Fetcher) fetchWeb(ctx context.Context, r Ref) (*Artifact, error) {
 // fetchSignature fetches the signature beside a file of the web; nil if there is none.
 func (f *Fetcher) fetchSignature(ctx context.Context, r Ref) ([]byte, error) {
 	beside := *r.url
-	beside.Path += signatureSuffix
+	beside.Path += SignatureSuffix
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, beside.String(), nil)
 	if err != nil {
 		return nil, err
@@ -213,8 +213,8 @@ func (f *Fetcher) fetchSignature(ctx context.Context, r Ref) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(res.Body, minisign.MaxSignature+1))
 }
 
-// signatureSuffix is added to the name of a file for that of its signature.
-const signatureSuffix = ".minisig"
+// SignatureSuffix is added to the name of a file for that of its minisign signature.
+const SignatureSuffix = ".minisig"
 
 // artifactOf returns the artifact of a file or an archive with its name.
 func artifactOf(r Ref, content []byte) (*Artifact, error) {
@@ -298,7 +298,7 @@ func fetchLocal(r Ref) (*Artifact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.path, err)
 	}
-	if sig, _, err := fileid.Read(r.path + signatureSuffix); err == nil {
+	if sig, _, err := fileid.Read(r.path + SignatureSuffix); err == nil {
 		a.Signature = sig
 	}
 	if beside := toolfile.Beside(r.path); a.Tool == nil && beside != "" {
