@@ -181,7 +181,13 @@ build/programs/.fetched:
 	  { apt-get "$$@" update && apt-get "$$@" source --download-only cmark; } >/dev/null
 	@touch $@
 
-programs: $(BIN) build/programs/.fetched ## programs of others as plugins, beside the same programs natively
+# Zig comes from PyPI: the newest, and the oldest that the library supports.
+build/zig/bin/zig:
+	python3 -m venv build/zig && build/zig/bin/pip install -q ziglang==0.17.1
+	build/zig/bin/pip install -q --target build/zig/oldest ziglang==0.15.2 && ln -sf ../oldest/ziglang/zig build/zig/bin/zig-oldest
+	ln -sf "$$(build/zig/bin/python -c 'import ziglang; print(ziglang.__path__[0])')/zig" $@
+
+programs: $(BIN) build/programs/.fetched build/zig/bin/zig ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
 build/mcp/bin/python:

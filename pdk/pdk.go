@@ -4,6 +4,7 @@ package pdk
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
 //go:embed c/sallyport.h
@@ -16,18 +17,27 @@ func C() string { return header }
 var crate embed.FS
 
 // Rust returns the files of the crate by their paths in a project, below sallyport.
-func Rust() map[string]string {
-	files := map[string]string{}
-	err := fs.WalkDir(crate, "rust", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+func Rust() map[string]string { return library(crate, "rust") }
+
+//go:embed zig/src/*.zig
+var zig embed.FS
+
+// Zig returns the files of the library of Zig by their paths in a project, below sallyport.
+func Zig() map[string]string { return library(zig, "zig/src") }
+
+// library returns the files of a folder by their paths in a project, without tests.
+func library(files embed.FS, dir string) map[string]string {
+	all := map[string]string{}
+	err := fs.WalkDir(files, dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.Contains(path, "_test.") {
 			return err
 		}
-		text, err := crate.ReadFile(path)
-		files["sallyport"+path[len("rust"):]] = string(text)
+		text, err := files.ReadFile(path)
+		all["sallyport"+strings.TrimPrefix(path, dir)] = string(text)
 		return err
 	})
 	if err != nil {
 		panic(err) // embedded files can be read
 	}
-	return files
+	return all
 }

@@ -18,7 +18,7 @@ func TestLanguages_everyBlockRuns(t *testing.T) {
 const compiledLanguages = "\n## Compiled languages\n"
 
 // extensions are those of the files that a page writes, by the language of the block.
-var extensions = map[string]string{"ts": ".ts", "js": ".js", "go": ".go", "c": ".c", "rust": ".rs", "python": ".py"}
+var extensions = map[string]string{"ts": ".ts", "js": ".js", "go": ".go", "c": ".c", "rust": ".rs", "python": ".py", "zig": ".zig"}
 
 // The plugins of README are written, built, called and refused as it says.
 func TestREADME_pluginsRun(t *testing.T) {
@@ -54,7 +54,7 @@ func runBlocks(t *testing.T, page string) {
 	commands := 0
 	for _, b := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		switch language, text := b[1], b[2]; language {
-		case "ts", "js", "go", "c", "rust", "python":
+		case "ts", "js", "go", "c", "rust", "python", "zig":
 			first, _, _ := strings.Cut(text, "\n")
 			name, named := strings.CutPrefix(strings.Replace(first, "# ", "// ", 1), "// ")
 			if !named || filepath.Ext(name) != extensions[language] {

@@ -36,7 +36,7 @@ func TestNew_goProjectBuildsAndPassesItsTests(t *testing.T) {
 }
 
 func TestNew_helloHasUnderTenLines(t *testing.T) {
-	for file, want := range map[string]int{"ts/NAME.ts": 2, "js/NAME.js": 2, "python/NAME.py": 8, "go/main.go": 9, "rust/src/lib.rs": 6, "c/NAME.c": 5} {
+	for file, want := range map[string]int{"ts/NAME.ts": 2, "js/NAME.js": 2, "python/NAME.py": 8, "go/main.go": 9, "rust/src/lib.rs": 6, "c/NAME.c": 5, "zig/NAME.zig": 7} {
 		lang, name, _ := strings.Cut(file, "/")
 		got := 0
 		for line := range strings.Lines(projects()[lang].files[name]) {

@@ -68,6 +68,16 @@ tool! {
 
 plugin!("NAME", "0.1.0", hello());
 `
+	helloZig = `const sp = @import("sallyport");
+
+fn hello(c: *sp.Call, args: struct { name: []const u8 }) ![]const u8 {
+    return c.format("Hello, {s}!", .{args.name});
+}
+
+comptime {
+    sp.plugin("NAME", "0.1.0", .{sp.tool("hello", "Greets someone.", hello)});
+}
+`
 	helloGo = `package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
@@ -122,6 +132,9 @@ const (
 	ruleRust = `src/lib.rs Cargo.toml
 	cargo build --release --target wasm32-unknown-unknown
 	cp target/wasm32-unknown-unknown/release/plugin.wasm $@`
+	ruleZig = `NAME.zig
+	$(ZIG) build-exe -target wasm32-freestanding -O ReleaseSmall -fno-entry -rdynamic -fstrip \
+	  --dep sallyport -Mroot=NAME.zig -Msallyport=sallyport/sallyport.zig -femit-bin=$@`
 	manifestRust = `[package]
 name = "plugin"
 version = "0.1.0"
@@ -162,6 +175,7 @@ var (
 	wasmLD = tool{program: "wasm-ld", install: "apt install lld"}
 	golang = tool{program: "go", install: "apt install golang, of 1.26 or later"}
 	cargo  = tool{program: "cargo", install: "rustup, or apt install cargo"}
+	zig    = tool{program: "zig", install: "its download page, or pip install ziglang and ZIG=python-zig"}
 	rustc  = tool{program: "rustc", install: "rustup target add wasm32-unknown-unknown, or apt install libstd-rust-dev-wasm32 lld", present: hasRustTarget}
 )
 
@@ -195,6 +209,8 @@ func goMod(library string) (string, error) {
 func projects() map[string]project {
 	rust := pdk.Rust()
 	rust["Cargo.toml"], rust["src/lib.rs"] = manifestRust, helloRust
+	zigFiles := pdk.Zig()
+	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, "ZIG ?= zig\n"+strings.Replace(makefile, "RULE", ruleZig, 1)
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
 	return map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
@@ -208,5 +224,6 @@ func projects() map[string]project {
 		"go": {files: map[string]string{"main.go": helloGo, "main_test.go": helloGoTest, "Makefile": strings.Replace(makefile, "RULE", ruleGo, 1)},
 			next: nextBuilt, needs: []tool{golang}},
 		"rust": {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
+		"zig":  {files: zigFiles, next: nextBuilt, needs: []tool{zig}},
 	}
 }

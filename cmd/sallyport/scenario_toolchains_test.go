@@ -52,9 +52,43 @@ func TestPrograms_rustLibraryPassesItsOwnTests(t *testing.T) {
 		"/usr/bin/cargo", "test", "--quiet", "--offline")
 }
 
+// withZig puts the compiler of Zig first on the PATH, with caches that the tests share.
+func withZig(t *testing.T) {
+	t.Helper()
+	zig, err := filepath.Abs(filepath.Join("..", "..", "build", "zig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(zig, "bin")+":"+os.Getenv("PATH"))
+	t.Setenv("ZIG_GLOBAL_CACHE_DIR", filepath.Join(zig, "cache"))
+	t.Setenv("ZIG_LOCAL_CACHE_DIR", filepath.Join(zig, "cache"))
+}
+
+// TestPrograms_scenarioOfZig plays the scenario with the library of Zig, compiled by the newest compiler and by the oldest that
+// it supports, without and with the checks.
+func TestPrograms_scenarioOfZig(t *testing.T) {
+	withZig(t)
+	dir := filepath.Dir(examples(t, "zig"))
+	for compiler, mode := range map[string]string{"zig": "ReleaseSmall", "zig-oldest": "ReleaseSafe"} {
+		t.Run(compiler, func(t *testing.T) {
+			wasm := filepath.Join(t.TempDir(), "scenario.wasm")
+			do(t, dir, nil, compiler, "build-exe", "-target", "wasm32-freestanding", "-O", mode, "-fno-entry", "-rdynamic", "-fstrip",
+				"--dep", "sallyport", "-Mroot=examples/scenario.zig", "-Msallyport=src/sallyport.zig", "-femit-bin="+wasm)
+			playScenario(t, wasm)
+		})
+	}
+}
+
+// TestPrograms_zigLibraryPassesItsOwnTests runs them natively.
+func TestPrograms_zigLibraryPassesItsOwnTests(t *testing.T) {
+	withZig(t)
+	do(t, filepath.Dir(examples(t, "zig")), nil, "zig", "test", "src/library_test.zig")
+}
+
 // TestPrograms_compiledLanguagesAreAsThePageSays runs its blocks with the toolchains of Debian.
 func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
+	withZig(t)
 	_, page, found := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
 	if !found {
 		t.Fatalf("got no section %q, want one", compiledLanguages)
@@ -62,14 +96,26 @@ func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
 	runBlocks(t, page)
 }
 
+// TestPrograms_readmesOfLibrariesRun runs the blocks of the page of each library that has its toolchain from make.
+func TestPrograms_readmesOfLibrariesRun(t *testing.T) {
+	withZig(t)
+	for _, language := range []string{"zig"} {
+		t.Run(language, func(t *testing.T) {
+			library := filepath.Dir(examples(t, language))
+			runBlocks(t, strings.ReplaceAll(pageOf(t, filepath.Join("pdk", language, "README.md")), "/path/to/sallyport", filepath.Dir(filepath.Dir(library))))
+		})
+	}
+}
+
 // TestPrograms_newProjectsBuildAndAreSmall builds the projects of sallyport new.
 func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
+	withZig(t)
 	dir := t.TempDir()
 	shell := shellIn(t, dir)
 	list := strings.Join(strings.Fields(shell("sallyport new --list")), " ")
-	wantInOrder(t, "list", list, []string{"c ready", "rust ready"})
-	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000} {
+	wantInOrder(t, "list", list, []string{"c ready", "rust ready", "zig ready"})
+	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000, "zig": 50_000} {
 		wantInOrder(t, lang, shell("sallyport new of_"+lang+" --lang "+lang+" && make -C of_"+lang+" test && echo passed"), []string{"passed"})
 		if info, err := os.Stat(filepath.Join(dir, "of_"+lang, "of_"+lang+".wasm")); err != nil || info.Size() > limit {
 			t.Errorf("%s: got %v, %v, want at most %d bytes", lang, info, err, limit)
