@@ -4,6 +4,7 @@
 # make help       all targets
 
 BIN      := build/sallyport
+SIGSTORE := build/sallyport-sigstore
 PLUGINS  := time fetch files git conformance
 WASM     := $(PLUGINS:%=build/plugins/%.wasm) build/plugins/gojq.wasm
 ADDR     ?= 127.0.0.1:8470
@@ -18,14 +19,19 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n",$$1,$$2}' Makefile
 
-build: $(BIN) ## the host, build/sallyport
+build: $(BIN) $(SIGSTORE) ## the host, build/sallyport, and the program beside it that verifies signatures of sigstore
 
 $(BIN): FORCE
 	@echo "building $@"
 	@go build -trimpath -o $@ ./cmd/sallyport
 
+$(SIGSTORE): FORCE
+	@echo "building $@"
+	@cd cmd/sallyport-sigstore && go build -trimpath -ldflags='-s -w' -o ../../$@ .
+
 install: ## put sallyport on the PATH
 	go install -trimpath ./cmd/sallyport
+	cd cmd/sallyport-sigstore && go install -trimpath -ldflags='-s -w' .
 
 dist: ## archives and packages for six systems, checksums and a bill of materials, in build/dist
 	go run ./cmd/dist -o build/dist
@@ -64,6 +70,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	$(STRICT) ./...
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
+	cd cmd/sallyport-sigstore && ../../$(STRICT) ./...
 
 test-all: check race portable cross goroot spec oracles decoders clients programs servers registry browser conformance dist-test fuzz challenges ## everything else, with what it needs
 
@@ -71,10 +78,11 @@ check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
 	  [ -z "$$bad" ] || { echo "not gofmt-ed: $$bad"; exit 1; }
 	@! grep -rnE '(^|[^a-zA-Z])(TODO|FIXME|XXX)($$|[^(a-zA-Z])' --include='*.go' . || { echo 'a TODO needs an owner: TODO(name)'; exit 1; }
-	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...)
+	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...) && (cd cmd/sallyport-sigstore && go vet ./...)
 	go run $(STATICCHECK) ./...
 	cd pdk/go && go run $(STATICCHECK) ./...
 	cd plugins && go run $(STATICCHECK) ./...
+	cd cmd/sallyport-sigstore && go run $(STATICCHECK) ./...
 
 # The tests of cmd/sallyport itself drive a built binary, which the detector would not see into. The model of at most
 # once runs most of its schedules without it, since SQLite is ten times as slow under it.
@@ -93,6 +101,7 @@ fuzz: $(ORACLE) ## each fuzz target for FUZZTIME
 cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 	@set -e; for os in linux darwin windows; do for arch in amd64 arm64; do \
 	  echo "$$os/$$arch"; GOOS=$$os GOARCH=$$arch go build ./... && GOOS=$$os GOARCH=$$arch go vet ./...; \
+	  (cd cmd/sallyport-sigstore && GOOS=$$os GOARCH=$$arch go vet .); \
 	done; done
 
 goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests

@@ -22,6 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 )
@@ -49,14 +50,30 @@ func (f *fetchFlags) fetch(ctx context.Context, s *settings.Settings, r source.R
 	if policy.Refuse {
 		return nil, ui.Hint(fmt.Errorf("%s: %w", r, source.ErrRefused), "sources: in %s names those that are allowed", s.File)
 	}
-	a, err := f.fetcher().Fetch(ctx, r)
+	fetcher := f.fetcher()
+	a, err := fetcher.Fetch(ctx, r)
+	if err == nil && len(policy.Require) > 0 {
+		err = fetcher.FetchBundles(ctx, r, a)
+	}
 	if err != nil {
 		return nil, hinted(err)
 	}
-	if a.Origin.Signer, err = policy.Check(a); err != nil {
-		return nil, ui.Hint(fmt.Errorf("%s: %w", r, err), "sources: in %s requires it", s.File)
+	signed, err := policy.Check(ctx, a, host.SignatureVerifier(s))
+	if err != nil {
+		return nil, unsigned(s, r, err)
 	}
+	a.Origin.Signer, a.Provenance = signed.By, signed.Provenance
 	return a, nil
+}
+
+// unsigned attaches the next step to the refusal of a signature.
+func unsigned(s *settings.Settings, r source.Ref, err error) error {
+	next := fmt.Sprintf("sources: in %s requires it", s.File)
+	var refused *source.SignatureError
+	if errors.As(err, &refused) {
+		next = refused.Next
+	}
+	return ui.Hint(fmt.Errorf("%s: %w", r, err), "%s", next)
 }
 
 // hinted attaches the next step of a failed fetch.
@@ -188,7 +205,8 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 	}
 	switch {
 	case c.Origin.Signer != "":
-		fmt.Fprintf(&text, "signed  %s, as its source requires\n", c.Origin.Signer)
+		fmt.Fprintf(&text, "signed  %s, as its source requires\n", ui.Line(c.Origin.Signer))
+		writeProvenance(&text, c.Provenance)
 	default:
 		fmt.Fprintf(&text, "signed  no signature is required of this source\n")
 	}
@@ -205,6 +223,15 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 	d.Imports = nil // those of its toolchain, mostly; inspect lists them
 	err := printDescription(&text, &d, "")
 	return text.String(), err
+}
+
+// writeProvenance describes the origin of the build, as far as the signer states it.
+func writeProvenance(w io.Writer, p *sigstore.Provenance) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintf(w, "built   from %s\n", ui.Line(strings.TrimRight(strings.Join([]string{p.Source, p.Ref, p.Commit}, " "), " ")))
+	fmt.Fprintf(w, "        by %s, as the signer states\n", ui.Line(p.Builder))
 }
 
 // older reports whether a version has a lower number than a second one, part by part; other texts are never older.

@@ -33,7 +33,7 @@ type ociServer struct {
 
 func newOCIServer(t *testing.T) *ociServer {
 	t.Helper()
-	web := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
+	web := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0)), ociregistry.WithReferrersSupport(true)))
 	t.Cleanup(web.Close)
 	return &ociServer{t, web.URL}
 }

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
@@ -55,9 +57,15 @@ type Artifact struct {
 	// Signature is that of minisign beside the source, or in the annotation of an image; nil if there is none. Policy
 	// checks it.
 	Signature []byte
+	// Provenance is that of the build, which Policy found verified; nil is none.
+	Provenance *sigstore.Provenance
 
-	signed []byte // the bytes that the signature is for
-	whole  bool   // they include the tool file
+	file     string // its name at the source, a path of this machine for a local one
+	signed   []byte // the bytes that the signature is for
+	whole    bool   // they include the tool file
+	bundles  []signature
+	image    ocispec.Descriptor // of an image
+	manifest []byte             // of that image, or its index; nil for a file
 }
 
 // Options configure a Fetcher. The zero value is usable.
@@ -189,28 +197,9 @@ func (f *Fetcher) fetchWeb(ctx context.Context, r Ref) (*Artifact, error) {
 	}
 	a, err := artifactOf(r, content)
 	if err == nil {
-		a.Signature, err = f.fetchSignature(ctx, r)
+		a.Signature, err = f.beside(ctx, r, SignatureSuffix, minisign.MaxSignature)
 	}
 	return a, err
-}
-
-// fetchSignature fetches the signature beside a file of the web; nil if there is none.
-func (f *Fetcher) fetchSignature(ctx context.Context, r Ref) ([]byte, error) {
-	beside := *r.url
-	beside.Path += SignatureSuffix
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, beside.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := f.client(r).Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, nil
-	}
-	return io.ReadAll(io.LimitReader(res.Body, minisign.MaxSignature+1))
 }
 
 // SignatureSuffix is added to the name of a file for that of its minisign signature.
@@ -219,7 +208,10 @@ const SignatureSuffix = ".minisig"
 // artifactOf returns the artifact of a file or an archive with its name.
 func artifactOf(r Ref, content []byte) (*Artifact, error) {
 	stem, ext := r.stem()
-	a := &Artifact{Stem: stem, Ext: ext, Content: content, signed: content, Origin: lock.Origin{From: r.Moving(), Digest: fileid.Digest(content)}}
+	a := &Artifact{file: r.path, Stem: stem, Ext: ext, Content: content, signed: content, Origin: lock.Origin{From: r.Moving(), Digest: fileid.Digest(content)}}
+	if r.url != nil {
+		a.file = r.url.Path
+	}
 	switch ext {
 	case extModule, extPrompt, extSkill:
 		return a, nil

@@ -108,7 +108,7 @@ func (f *Fetcher) fetchImage(ctx context.Context, r Ref) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	top, m, err := fetchManifest(ctx, repo, r.reference())
+	top, raw, m, err := fetchManifest(ctx, repo, r.reference())
 	if err != nil {
 		return nil, err
 	}
@@ -117,36 +117,38 @@ func (f *Fetcher) fetchImage(ctx context.Context, r Ref) (*Artifact, error) {
 		return nil, err
 	}
 	stem, ext := r.stem()
-	a := &Artifact{Stem: stem, Ext: ext, Content: wasm, signed: wasm, Origin: lock.Origin{From: r.Moving(), Digest: top.Digest.String()}}
+	a := &Artifact{Stem: stem, Ext: ext, Content: wasm, signed: wasm, image: top, manifest: raw, Origin: lock.Origin{From: r.Moving(), Digest: top.Digest.String()}}
 	if text, ok := m.Annotations[signatureAnnotation]; ok {
 		a.Signature = []byte(text)
 	}
 	return a, nil
 }
 
-// fetchManifest fetches the manifest of an image, from an index if there is one. The descriptor is the outer one.
-func fetchManifest(ctx context.Context, repo *remote.Repository, reference string) (top ocispec.Descriptor, m ocispec.Manifest, err error) {
-	top, raw, err := oras.FetchBytes(ctx, repo, reference, oras.FetchBytesOptions{MaxBytes: maxManifest})
+// fetchManifest fetches the manifest of an image, from an index if there is one. The descriptor and the bytes are the
+// outer ones.
+func fetchManifest(ctx context.Context, repo *remote.Repository, reference string) (top ocispec.Descriptor, raw []byte, m ocispec.Manifest, err error) {
+	top, raw, err = oras.FetchBytes(ctx, repo, reference, oras.FetchBytesOptions{MaxBytes: maxManifest})
 	if err != nil {
-		return top, m, err
+		return top, nil, m, err
 	}
+	inner := raw
 	if top.MediaType == ocispec.MediaTypeImageIndex || top.MediaType == dockerIndex {
 		var index ocispec.Index
 		if err := json.Unmarshal(raw, &index); err != nil {
-			return top, m, errors.New("its index is not JSON")
+			return top, nil, m, errors.New("its index is not JSON")
 		}
 		chosen, err := choose(index.Manifests)
 		if err != nil {
-			return top, m, err
+			return top, nil, m, err
 		}
-		if _, raw, err = oras.FetchBytes(ctx, repo, chosen.Digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest}); err != nil {
-			return top, m, err
+		if _, inner, err = oras.FetchBytes(ctx, repo, chosen.Digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest}); err != nil {
+			return top, nil, m, err
 		}
 	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return top, m, errors.New("its manifest is not JSON")
+	if err := json.Unmarshal(inner, &m); err != nil {
+		return top, nil, m, errors.New("its manifest is not JSON")
 	}
-	return top, m, nil
+	return top, raw, m, nil
 }
 
 // choose returns the image of an index: the one for WebAssembly, else the one that hyper-mcp takes, else the only one.

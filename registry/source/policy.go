@@ -1,31 +1,50 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 )
 
 // Policy is the operator's requirement for plugins of some sources. The zero value takes unsigned plugins.
 type Policy struct {
-	Refuse bool           // nothing is taken
-	Keys   []minisign.Key // one of them has to have signed; none requires no signature
+	Refuse  bool           // nothing is taken
+	Keys    []minisign.Key // one of them has to have signed; none requires no signature of minisign
+	Require []Identity     // one of them has to have signed; none requires no signature of sigstore
+}
+
+// Signed describes the signature that a policy requires.
+type Signed struct {
+	By         string               // the signer, in words; "" if no signature is required
+	Provenance *sigstore.Provenance // of the build, as a required signer states it; nil if none does
 }
 
 // ErrRefused is returned for a source from which nothing is taken.
 var ErrRefused = errors.New("the configuration refuses this source")
 
-// Check returns the signer of an artifact, in words, or why the policy refuses it. An artifact that the policy takes
-// without a signature has the signer "".
-func (p Policy) Check(a *Artifact) (signer string, err error) {
+// Check returns the signer of an artifact, or why the policy refuses it. The verifier is for policies that require
+// identities, whose bundles FetchBundles has fetched.
+func (p Policy) Check(ctx context.Context, a *Artifact, v sigstore.Verifier) (Signed, error) {
 	switch {
 	case p.Refuse:
-		return "", ErrRefused
+		return Signed{}, ErrRefused
+	case len(p.Require) > 0:
+		return p.signedBy(ctx, a, v)
 	case len(p.Keys) == 0:
-		return "", nil
+		return Signed{}, nil
+	}
+	by, err := p.signedWith(a)
+	return Signed{By: by}, err
+}
+
+// signedWith returns the key of minisign that signed an artifact, in words.
+func (p Policy) signedWith(a *Artifact) (signer string, err error) {
+	switch {
 	case a.Signature == nil:
 		return "", fmt.Errorf("it is not signed, and a signature by %s is required", p.names())
 	case a.Tool != nil && !a.whole:

@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 )
 
 // signingKey is a key of the tests.
@@ -60,14 +61,14 @@ func TestPolicy_checksTheSignatureOfEachKindOfSource(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, kind, err)
 			}
-			signer, err := policy.Check(a)
-			if c.want == "" && (err != nil || signer != "minisign 3837363534333231") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%s, %s: got %q, %v, want %q", name, kind, signer, err, c.want)
+			signer, err := policy.Check(t.Context(), a, sigstore.Verifier{})
+			if c.want == "" && (err != nil || signer.By != "minisign 3837363534333231") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, %s: got %q, %v, want %q", name, kind, signer.By, err, c.want)
 			}
-			if signer, err := (Policy{}).Check(a); signer != "" || err != nil {
-				t.Errorf("%s, %s without a policy: got %q, %v, want it taken", name, kind, signer, err)
+			if signer, err := (Policy{}).Check(t.Context(), a, sigstore.Verifier{}); signer.By != "" || err != nil {
+				t.Errorf("%s, %s without a policy: got %q, %v, want it taken", name, kind, signer.By, err)
 			}
-			if _, err := (Policy{Refuse: true}).Check(a); err == nil {
+			if _, err := (Policy{Refuse: true}).Check(t.Context(), a, sigstore.Verifier{}); err == nil {
 				t.Errorf("%s, %s refused: got no error", name, kind)
 			}
 		}
@@ -131,7 +132,7 @@ func TestPolicy_coversToolFilesInArchivesOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := policy.Check(a); want == "" && (err != nil || a.Tool == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if _, err := policy.Check(t.Context(), a, sigstore.Verifier{}); want == "" && (err != nil || a.Tool == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", file, err, want)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -172,13 +173,14 @@ func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string 
 }
 
 // protected lists the files and folders that no grant reaches: a plugin that can write them could grant itself the
-// rest, at the latest at the next start. This program is one of them, as are the default folders of other hosts and
+// rest, at the latest at the next start. This program and the one that verifies signatures are two of them, as are the default folders of other hosts and
 // commands of this user.
 func protected(s *settings.Settings, files []registry.File) []string {
-	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"))
+	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"), s.Text("trusted_root"))
 	paths = append(paths, settings.DefaultFolders()...) // even if they do not exist yet
 	if self, err := os.Executable(); err == nil {
-		paths = append(paths, strings.TrimSuffix(self, " (deleted)"))
+		self = strings.TrimSuffix(self, " (deleted)")
+		paths = append(paths, self, sigstore.Beside(self))
 	}
 	for _, f := range clients.Files() {
 		paths = append(paths, f+".bak-*")

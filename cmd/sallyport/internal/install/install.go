@@ -31,6 +31,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -51,10 +52,11 @@ type Options struct {
 // Candidate is a plugin that is ready to be installed.
 type Candidate struct {
 	Name        string
-	File        string              // where it is installed
-	Origin      lock.Origin         // where it is from
-	Description *plugin.Description // its entries and wants
-	Wants       []hostfuncs.Want    // that can be granted
+	File        string               // where it is installed
+	Origin      lock.Origin          // where it is from
+	Description *plugin.Description  // its entries and wants
+	Wants       []hostfuncs.Want     // that can be granted
+	Provenance  *sigstore.Provenance // of its build, as its signer states it; nil if none does
 	// Review has the difference to the pinned bytes. It is nil if these bytes are pinned, and only their file is missing.
 	Review *registry.Review
 	// Before is the pin of the name; without a digest if it has none.
@@ -100,7 +102,7 @@ func (e *AlikeError) Error() string {
 // Prepare stages a plugin, reads its manifest without any grant, and compares it with the pinned bytes of its name. The
 // caller must call Close. Nothing changes before Commit.
 func Prepare(ctx context.Context, o Options) (c *Candidate, err error) {
-	c = &Candidate{Name: o.Name, Origin: o.Artifact.Origin, settings: o.Settings, artifact: o.Artifact}
+	c = &Candidate{Name: o.Name, Origin: o.Artifact.Origin, Provenance: o.Artifact.Provenance, settings: o.Settings, artifact: o.Artifact}
 	stem := o.Name
 	if stem == "" {
 		stem, err = o.Artifact.Name()

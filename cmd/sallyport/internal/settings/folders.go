@@ -58,8 +58,8 @@ func placeSources(plugins []Plugin, dir string) error {
 	return nil
 }
 
-// fillFolders sets the defaults of the plugin folder, which is beside the configuration file, and of the state folder, and
-// makes all paths absolute.
+// fillFolders sets the defaults of the plugin folder, which is beside the configuration file, of the state folder
+// and of the trusted root, and makes all paths absolute.
 func (v *Values) fillFolders(file string) error {
 	if v.Text("dir") == "" {
 		if file == "" {
@@ -76,6 +76,9 @@ func (v *Values) fillFolders(file string) error {
 			return err
 		}
 		v.setText("state", dir)
+	}
+	if v.Text("trusted_root") == "" {
+		v.setText("trusted_root", filepath.Join(v.Text("state"), "trusted_root.json"))
 	}
 	for _, k := range Keys() {
 		if k.Kind != Path || v.Text(k.Name) == "" {

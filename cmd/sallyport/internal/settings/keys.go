@@ -73,6 +73,7 @@ func Keys() []Key {
 		{"lock", Path, "", "lock", fixed, "the lock file: the approved bytes of each plugin; unset is one in the state folder, for all plugin folders"},
 		{"locked", Bool, "false", "locked", fixed, "serve only plugins in the lock file; false trusts the first bytes seen"},
 		{"state_keys", Path, "", "", fixed, "file of keys that seal calls waiting for an answer, shared by hosts behind one address; unset is a key in the state folder; a call continues only for the token that began it, so hosts that share keys share their tokens too"},
+		{"trusted_root", Path, "", "", fixed, "the trusted root of sigstore, which signatures are verified against; unset is trusted_root.json in the state folder, where sallyport trust update writes that of the public instance"},
 		{"workspace", Path, "", "", live, "the folder of {workspace} in grants; plugins see it as /workspace"},
 		{"search", Bool, "false", "search", fixed, "list two tools, sallyport-search and sallyport-call, in place of all"},
 		{"http.addr", Text, "", "http", fixed, "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},

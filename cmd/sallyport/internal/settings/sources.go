@@ -14,6 +14,7 @@ const sourcesKey = "sources"
 //	sources:
 //	  oci://ghcr.io/acme/**: {minisign: RWQ…}
 //	  https://plugins.example.com/**: {minisign: [RWQ…, RWQ…]}
+//	  oci://ghcr.io/lib/**: {require: {issuer: https://token.actions.githubusercontent.com, identity: https://github.com/lib/**}}
 //	  oci://localhost:5000/**: unsigned
 //	  "**": refuse
 func readSources(root *strictyaml.Node) (rules []source.Rule, err error) {
@@ -42,21 +43,67 @@ func readPolicy(n *strictyaml.Node) (p source.Policy, err error) {
 		case text == "refuse":
 			return source.Policy{Refuse: true}, nil
 		case text != "unsigned":
-			return p, n.Errorf("%s: want {minisign: KEY}, unsigned or refuse, not %q", sourcesKey, text)
+			return p, n.Errorf("%s: want {minisign: KEY}, {require: {issuer: …, identity: …}}, unsigned or refuse, not %q", sourcesKey, text)
 		}
 		return p, nil
 	}
 	err = n.Each(sourcesKey, func(key, value *strictyaml.Node) error {
-		if key.Text != "minisign" {
-			return key.Errorf("unknown key %q%s", key.Text, strictyaml.Hint(key.Text, []string{"minisign"}))
+		switch key.Text {
+		case "minisign":
+			p.Keys, err = readKeys(value)
+		case "require":
+			p.Require, err = readIdentities(value)
+		default:
+			err = key.Errorf("unknown key %q%s", key.Text, strictyaml.Hint(key.Text, []string{"minisign", "require"}))
 		}
-		p.Keys, err = readKeys(value)
 		return err
 	})
-	if err == nil && len(p.Keys) == 0 {
-		err = n.Errorf("%s: a key is missing: {minisign: RWQ…}, or write unsigned", sourcesKey)
+	switch {
+	case err != nil:
+	case len(p.Keys) == 0 && len(p.Require) == 0:
+		err = n.Errorf("%s: a key is missing: {minisign: RWQ…} or {require: {issuer: …, identity: …}}, or write unsigned", sourcesKey)
+	case len(p.Keys) > 0 && len(p.Require) > 0:
+		err = n.Errorf("%s: minisign and require are two policies: write one", sourcesKey)
 	}
 	return p, err
+}
+
+// readIdentities reads an identity of sigstore, or a list of them.
+func readIdentities(n *strictyaml.Node) (all []source.Identity, err error) {
+	if n.Kind != strictyaml.Sequence {
+		one, err := readIdentity(n)
+		return []source.Identity{one}, err
+	}
+	for _, item := range n.Items {
+		one, err := readIdentity(item)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// readIdentity reads {issuer: …, identity: …}.
+func readIdentity(n *strictyaml.Node) (i source.Identity, err error) {
+	err = n.Each("require", func(key, value *strictyaml.Node) (err error) {
+		switch key.Text {
+		case "issuer":
+			i.Issuer, err = value.Scalar("issuer")
+		case "identity":
+			i.Name, err = value.Scalar("identity")
+		default:
+			err = key.Errorf("unknown key %q%s", key.Text, strictyaml.Hint(key.Text, []string{"issuer", "identity"}))
+		}
+		return err
+	})
+	if err == nil {
+		err = i.Check()
+		if err != nil {
+			err = n.Errorf("require: %v", err)
+		}
+	}
+	return i, err
 }
 
 // readKeys reads a public key, or a list of them.

@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,10 +46,33 @@ func TestLoad_readsThePoliciesOfSources(t *testing.T) {
 	}
 }
 
+func TestLoad_readsRequiredIdentities(t *testing.T) {
+	const one, two = "{issuer: 'https://a.example', identity: 'https://a.example/acme/**'}", "{issuer: 'https://b.example', identity: ann@acme.example}"
+	s, err := loadText(t, "sources:\n  oci://ghcr.io/one/**: {require: "+one+"}\n  oci://ghcr.io/two/**: {require: ["+one+", "+two+"]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := source.Identity{Issuer: "https://a.example", Name: "https://a.example/acme/**"}, source.Identity{Issuer: "https://b.example", Name: "ann@acme.example"}
+	for from, want := range map[string][]source.Identity{"oci://ghcr.io/one/x": {first}, "oci://ghcr.io/two/x": {first, second}} {
+		if got := source.PolicyFor(s.Sources, from).Require; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", from, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"{}": "issuer: is missing", "null": "issuer: is missing", "[]": "a key is missing", "[[]]": "want keys and values", "{issuer: a, name: b}": `unknown key "name"`,
+		"{issuer: [a], identity: b}": "issuer: want one value", "{issuer: 'https://a.example', identity: 'https://a.example**'}": "** follows a slash",
+		one + ", minisign: " + publicKey: "are two policies",
+	} {
+		if _, err := loadText(t, "sources: {'**': {require: "+text+"}}"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "sallyport.yaml:1") {
+			t.Errorf("%s: got %v, want %q at line 1", text, err, want)
+		}
+	}
+}
+
 func TestLoad_refusesBadPoliciesOfSources(t *testing.T) {
 	for text, want := range map[string]string{
 		"sources: [a]":                           "sources",
-		"sources: {'**': sometimes}":             `want {minisign: KEY}, unsigned or refuse, not "sometimes"`,
+		"sources: {'**': sometimes}":             `want {minisign: KEY}, {require: {issuer: …, identity: …}}, unsigned or refuse, not "sometimes"`,
 		"sources: {'**': {}}":                    "a key is missing",
 		"sources: {'**': {minisign: []}}":        "a key is missing",
 		"sources: {'**': {minisign: abc}}":       "is no public key of minisign",

@@ -1,0 +1,9 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// machine is the machine of this program's system calls.
+const machine = unix.AUDIT_ARCH_AARCH64
+
+// allowedHere returns the allowed calls that only this machine has.
+func allowedHere() []int { return nil }
