@@ -45,7 +45,7 @@ var homes = map[string][]string{
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/egress"},
 	"golang.org/x/text":                      {"internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
-	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image"},
+	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image", "cmd/sallyport-sigstore"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},
@@ -55,6 +55,12 @@ var homes = map[string][]string{
 	"oras.land/oras-go":                      {"registry/source"},
 	"github.com/opencontainers":              {"registry/source", "cmd/dist"},
 	"golang.org/x/crypto":                    {"internal/minisign", "cmd/dist"},
+
+	// Of the module in cmd/sallyport-sigstore.
+	"github.com/sigstore/sigstore-go":      {"cmd/sallyport-sigstore"},
+	"github.com/in-toto/attestation":       {"cmd/sallyport-sigstore"},
+	"github.com/theupdateframework/go-tuf": {"cmd/sallyport-sigstore"},
+	"google.golang.org/protobuf":           {"cmd/sallyport-sigstore"},
 }
 
 type listed struct {
@@ -62,13 +68,23 @@ type listed struct {
 	Imports    []string
 }
 
-func packages(t *testing.T) []listed {
+// packages lists the packages of this module, and of the one in cmd/sallyport-sigstore.
+func packages(t *testing.T) (all []listed) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	for _, dir := range []string{".", "../sallyport-sigstore"} {
+		all = append(all, packagesIn(t, dir)...)
+	}
+	return all
+}
+
+func packagesIn(t *testing.T, dir string) (all []listed) {
+	t.Helper()
+	list := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	list.Dir = dir
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []listed
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p listed
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
