@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/sallyport-mcp/sallyport/runtime/image"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
@@ -28,6 +29,7 @@ type code struct {
 	change  *change   // a load or an unload in progress
 	used    time.Time // end of the last use
 	shelves map[*shelf]bool
+	images  image.Family                          // of the shelves
 	again   func(context.Context) ([]byte, error) // see Module.ReadAgainBy
 }
 
@@ -242,7 +244,7 @@ func (c *code) size() uint64 {
 	for _, s := range shelves {
 		n += s.size()
 	}
-	return n
+	return n + c.images.Resident()
 }
 
 // idleSince returns the end of the last use of loaded code; false if it is in use or not loaded.

@@ -91,7 +91,7 @@ func (in *Instance) template(ctx context.Context) (*template, error) {
 			return nil, hostFault(err)
 		}
 	}
-	t.image = image.New(in.memory.Bytes(), in.module.engine.way)
+	t.image = in.module.images.New(in.memory.Bytes(), in.module.engine.way)
 	return t, nil
 }
 

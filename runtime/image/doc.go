@@ -12,5 +12,5 @@
 //   - [Map]: the same mapping. Restore discards the copied pages, which reveals the image again.
 //   - [Copy]: an ordinary slice. Restore copies the whole image. It works everywhere.
 //
-// A memory with an empty image is initially zero.
+// A memory with an empty image is initially zero. The images of a [Family] hold the pages that they have in common once.
 package image

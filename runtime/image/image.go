@@ -37,7 +37,8 @@ type Image struct {
 	way  Way
 	file file         // the contents, if memories are mappings
 	copy []byte       // the contents, if memories are copies
-	refs atomic.Int32 // the owner and each memory
+	base *Image       // the image that holds the rest of the contents, or nil
+	refs atomic.Int32 // the owner, each memory, and each image over it
 }
 
 // New returns an image with a copy of the contents, whose length must be a multiple of a WebAssembly page. If the
@@ -47,7 +48,7 @@ func New(contents []byte, way Way) *Image {
 	i.refs.Store(1)
 	if way != Copy {
 		var err error
-		if i.file, i.held, err = newFile(contents); err == nil {
+		if i.file, i.held, err = newFile(contents, nil); err == nil {
 			return i
 		}
 		i.way = Copy
@@ -56,10 +57,40 @@ func New(contents []byte, way Way) *Image {
 	return i
 }
 
+// over returns an image with a copy of the contents that are not in base, which is an image of a file; nil if that
+// saves little.
+func (base *Image) over(contents []byte) *Image {
+	f, held, err := newFile(contents, &base.file)
+	if err != nil {
+		return nil
+	}
+	if held > base.held/2 {
+		f.close()
+		return nil
+	}
+	i := &Image{size: uint64(len(contents)), way: base.way, file: f, held: held, base: base}
+	i.refs.Store(1)
+	return i
+}
+
+// retain adds a reference; false means that the contents were released.
+func (i *Image) retain() bool {
+	for {
+		n := i.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if i.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
 // Size returns the length of the contents in bytes.
 func (i *Image) Size() uint64 { return i.size }
 
-// Resident returns the memory that the contents take, in bytes: less than Size if parts of them are zero.
+// Resident returns the memory that the contents take, in bytes: less than Size if parts of them are zero, or are shared
+// in a Family.
 func (i *Image) Resident() uint64 { return i.held }
 
 // Way returns the method of restoring memories of the image.
@@ -70,7 +101,7 @@ func (i *Image) Memory(limit uint64) *Memory {
 	limit = max(limit, i.size)
 	i.refs.Add(1)
 	if i.way != Copy {
-		if buf, err := reserve(limit, i.file, i.size); err == nil {
+		if buf, err := reserve(limit, i.file); err == nil {
 			return &Memory{image: i, limit: limit, way: i.way, buf: buf, size: i.size, peak: i.size}
 		}
 	}
@@ -91,7 +122,11 @@ func (i *Image) read(p []byte) {
 // Close releases the owner's reference: Memory must not be called afterwards. The contents are released with the last
 // memory.
 func (i *Image) Close() {
-	if i.refs.Add(-1) == 0 {
-		i.file.close()
+	if i.refs.Add(-1) > 0 {
+		return
+	}
+	i.file.close()
+	if i.base != nil {
+		i.base.Close()
 	}
 }

@@ -14,11 +14,18 @@ import (
 // mapping reports whether memories can be mappings of their image.
 const mapping = true
 
-// file holds the contents of an image in a sealed memory file, which is immutable. It is also mapped for reading, as
+// file holds the contents of an image in sealed memory files, which are immutable. It is also mapped for reading, as
 // the source of page copies. The zero file is empty.
 type file struct {
-	fd   int // 0 if the file is empty
-	view []byte
+	fd    int    // of the contents that are in no other file; 0 for none
+	parts []part // a later one covers an earlier one
+	view  []byte
+}
+
+// part is a range of contents, at the same offsets of a memory file.
+type part struct {
+	span
+	fd int
 }
 
 const (
@@ -27,48 +34,104 @@ const (
 	// hole is the unit of writing, in bytes, a page of most systems: what is zero takes no memory. A fifth of the pages
 	// of a Go guest are zero among others.
 	hole = 4 << 10
+	// maxParts limits the ranges of an image that are not in the first one of its family. Each takes two of the 65530
+	// mappings that a process may have, in each memory.
+	maxParts = 8
 )
 
-// newFile returns a file with the contents, and the memory that it takes.
-func newFile(contents []byte) (f file, held uint64, err error) {
+// newFile returns a file with the contents, and the memory that it takes. With a base, a file of one part, it takes that of
+// the pages that differ, and base has to stay open.
+func newFile(contents []byte, base *file) (f file, held uint64, err error) {
 	if len(contents) == 0 {
 		return file{}, 0, nil
 	}
-	fd, err := unix.MemfdCreate("sallyport-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return file{}, 0, fmt.Errorf("image: %w", err)
-	}
 	defer func() {
 		if err != nil {
-			_ = unix.Close(fd)
+			f.close()
 			f, err = file{}, fmt.Errorf("image: %w", err)
 		}
 	}()
-	if err := unix.Ftruncate(fd, int64(len(contents))); err != nil {
-		return file{}, 0, err
+	own := []span{{0, len(contents)}}
+	if base != nil {
+		if own, err = base.differences(contents); err != nil {
+			return f, 0, err
+		}
+		if end := min(len(contents), len(base.view)); end > 0 {
+			f.parts = append(f.parts, part{span{0, end}, base.fd})
+		}
 	}
-	if held, err = fill(fd, contents); err != nil {
-		return file{}, 0, err
+	if len(own) > 0 {
+		if f.fd, held, err = seal(contents, own); err != nil {
+			return f, 0, err
+		}
+		for _, s := range own {
+			f.parts = append(f.parts, part{s, f.fd})
+		}
 	}
-	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
-		return file{}, 0, err
-	}
-	view, err := unix.Mmap(fd, 0, len(contents), unix.PROT_READ, unix.MAP_PRIVATE)
-	return file{fd, view}, held, err
+	f.view, err = f.lay(uint64(len(contents)), unix.PROT_READ)
+	return f, held, err
 }
 
-// fill writes the pages that are not zero, those in a row together, and returns their size.
-func fill(fd int, contents []byte) (written uint64, err error) {
+// seal returns a memory file with some ranges of the contents, and the memory that it takes.
+func seal(contents []byte, ranges []span) (fd int, held uint64, err error) {
+	fd, err = unix.MemfdCreate("sallyport-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = unix.Ftruncate(fd, int64(len(contents)))
+	for _, s := range ranges {
+		if err == nil {
+			var n uint64
+			n, err = fill(fd, contents, s)
+			held += n
+		}
+	}
+	if err == nil {
+		const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return 0, 0, err
+	}
+	return fd, held, nil
+}
+
+// differences returns at most maxParts ranges in which the contents differ from the file, of one part, and from zeros
+// behind its end.
+func (f *file) differences(contents []byte) ([]span, error) {
+	grain := max(hole, unix.Getpagesize())
+	page := make([]byte, chunk) // the file is not read by its mapping, where its zeros would begin to take memory
+	var all []span
+	for at := 0; at < len(contents); at += chunk {
+		clear(page)
+		if at < len(f.view) {
+			if _, err := unix.Pread(f.fd, page, int64(at)); err != nil {
+				return nil, err
+			}
+		}
+		if here := contents[at : at+chunk]; !bytes.Equal(here, page) {
+			for in := 0; in < chunk; in += grain {
+				if !bytes.Equal(here[in:in+grain], page[in:in+grain]) {
+					all = append(all, span{at + in, at + in + grain})
+				}
+			}
+		}
+	}
+	return joined(all, maxParts), nil
+}
+
+// fill writes the pages of a range that are not zero, those in a row together, and returns their size.
+func fill(fd int, contents []byte, s span) (written uint64, err error) {
 	zero := make([]byte, hole)
 	empty := func(at int) bool { return bytes.Equal(contents[at:at+hole], zero) }
-	for at := 0; at < len(contents); {
+	for at := s.from; at < s.to; {
 		if empty(at) {
 			at += hole
 			continue
 		}
 		end := at + hole
-		for end < len(contents) && !empty(end) {
+		for end < s.to && !empty(end) {
 			end += hole
 		}
 		for at < end {
@@ -88,30 +151,40 @@ func (f file) read(p []byte) { copy(p, f.view) }
 func (f file) readAt(p []byte, from int) bool { return copy(p, f.view[from:]) == len(p) }
 
 func (f file) close() {
+	if f.view != nil {
+		release(f.view)
+	}
 	if f.fd != 0 {
-		_ = unix.Munmap(f.view)
 		_ = unix.Close(f.fd) // existing mappings of it stay valid
 	}
 }
 
-// reserve maps limit bytes, the first size of which map the file.
-func reserve(limit uint64, f file, size uint64) ([]byte, error) {
-	const rw, private = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_NORESERVE
-	limit = max(roundUp(limit), chunk)
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(limit), rw, private|unix.MAP_ANON)
+// reserve maps limit bytes, at least those of the file, which are at the start.
+func reserve(limit uint64, f file) ([]byte, error) {
+	buf, err := f.lay(max(roundUp(limit), chunk), unix.PROT_READ|unix.PROT_WRITE)
+	if err != nil {
+		return nil, err
+	}
+	if err := smallPages(buf); err != nil { // for all mappings
+		release(buf)
+		return nil, err
+	}
+	return buf, nil
+}
+
+// lay maps limit bytes, at least those of the file, which are at the start.
+func (f file) lay(limit uint64, prot int) ([]byte, error) {
+	const private = unix.MAP_PRIVATE | unix.MAP_NORESERVE
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(limit), prot, private|unix.MAP_ANON)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d bytes: %w", limit, err)
 	}
 	buf := unsafe.Slice((*byte)(p), limit)
-	if size > 0 {
-		_, err = unix.MmapPtr(f.fd, 0, p, uintptr(size), rw, private|unix.MAP_FIXED)
-	}
-	if err == nil {
-		err = smallPages(buf) // for both mappings
-	}
-	if err != nil {
-		release(buf)
-		return nil, fmt.Errorf("map the image: %w", err)
+	for _, at := range f.parts {
+		if _, err := unix.MmapPtr(at.fd, int64(at.from), unsafe.Pointer(&buf[at.from]), uintptr(at.to-at.from), prot, private|unix.MAP_FIXED); err != nil {
+			release(buf)
+			return nil, fmt.Errorf("map the image: %w", err)
+		}
 	}
 	return buf, nil
 }

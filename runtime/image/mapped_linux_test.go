@@ -15,7 +15,7 @@ func TestNewFile_leavesPagesOfZerosOut(t *testing.T) {
 	for _, at := range []int{0, 2, 3, 4, 17, 62, 63} {
 		contents[at*hole+at] = 1
 	}
-	f, held, err := newFile(contents)
+	f, held, err := newFile(contents, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

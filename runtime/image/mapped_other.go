@@ -12,15 +12,15 @@ func scanning() bool { return false }
 // file is unused on this system.
 type file struct{}
 
-func newFile([]byte) (file, uint64, error) { return file{}, 0, errors.ErrUnsupported }
+func newFile([]byte, *file) (file, uint64, error) { return file{}, 0, errors.ErrUnsupported }
 
 func (file) read([]byte)             {}
 func (file) readAt([]byte, int) bool { return false }
 func (file) close()                  {}
 
-func reserve(uint64, file, uint64) ([]byte, error) { return nil, errors.ErrUnsupported }
-func giveBack([]byte) error                        { return errors.ErrUnsupported }
-func release([]byte)                               {}
+func reserve(uint64, file) ([]byte, error) { return nil, errors.ErrUnsupported }
+func giveBack([]byte) error                { return errors.ErrUnsupported }
+func release([]byte)                       {}
 
 func written([]byte, func(from, to int) bool) (bool, error) { return false, errors.ErrUnsupported }
 
