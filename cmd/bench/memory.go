@@ -115,14 +115,13 @@ func busyInstances(ctx context.Context, m *runtime.Module, r runtime.Request) (f
 	return float64(taken) / (1 << 20), errors.Join(err, p.Close(ctx))
 }
 
-// resident returns the anonymous memory of this process plus the shared memory of the system, which holds the images,
-// in bytes; 0 where the system does not report it. A page of an image counts once, however many mappings share it.
+// resident returns the memory that this process keeps, in bytes; 0 where the system does not report it.
 func resident() int { return keptBy(os.Getpid()) }
 
-// keptBy returns the memory of a process that no other one shares, with all of its images, also the pages that it has not
-// touched, in bytes. The images of other processes have to stay the same meanwhile.
+// keptBy returns the memory of a process that no other one shares, in bytes: its anonymous pages, and the files of its
+// images, also their pages that it has not touched. A page of an image counts once, however many mappings share it.
 func keptBy(pid int) int {
-	return kibibytesIn(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_Anon:") + kibibytesIn("/proc/meminfo", "Shmem:")
+	return kibibytesIn(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_Anon:") + imagesOf(pid)
 }
 
 // residentOf returns the resident memory of a process in bytes, 0 where the system does not report it.

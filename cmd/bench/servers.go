@@ -37,7 +37,7 @@ func greetCall(tool string) toolCall {
 }
 
 // benchServers compares a whole server as a plugin with its native build, both over stdio: clean for each call, kept for
-// the session, and started by each call. Then it measures a host with many such servers.
+// the session, and started by each call.
 func benchServers(ctx context.Context, o options) ([]row, error) {
 	if err := buildServer(ctx); err != nil {
 		return nil, err
@@ -50,6 +50,15 @@ func benchServers(ctx context.Context, o options) ([]row, error) {
 		}
 		rows = append(rows, more...)
 	}
+	return rows, nil
+}
+
+// benchIdleServers measures a host with many servers that wait for calls.
+func benchIdleServers(ctx context.Context, o options) ([]row, error) {
+	if err := buildServer(ctx); err != nil {
+		return nil, err
+	}
+	var rows []row
 	for _, state := range []string{"call", "session"} {
 		more, err := benchManyServers(ctx, o, state)
 		if err != nil {
@@ -97,6 +106,7 @@ func compareServers(ctx context.Context, o options, inFlight int) ([]row, error)
 }
 
 // benchManyServers measures the memory and the processor time of a host with many servers, after one call each and later.
+// A host with one of them, beside it, has the memory that they share. Both start with their files compiled.
 func benchManyServers(ctx context.Context, o options, state string) ([]row, error) {
 	n, idle := manyServers, fiftyIdle
 	if o.quick {
@@ -107,35 +117,34 @@ func benchManyServers(ctx context.Context, o options, state string) ([]row, erro
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := launchMany(ctx, dir, n, state)
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	call := func(i int) error { return p.wire.(*pipe).once(greetCall(fmt.Sprintf("p%03d-greet", i))) }
-	if err := call(0); err != nil {
-		return nil, err
-	}
-	pid := p.cmd.Process.Pid
-	one := keptBy(pid)
-	for i := range n {
-		if err := call(i); err != nil {
-			return nil, fmt.Errorf("server %d: %w", i, err)
+	var hosts []*server // with one, and with all
+	for _, n := range []int{1, n} {
+		p, err := launchMany(ctx, filepath.Join(dir, fmt.Sprint(n)), n, state)
+		if err != nil {
+			return nil, err
 		}
+		defer p.stop()
+		for i := range n {
+			if err := p.wire.(*pipe).once(greetCall(fmt.Sprintf("p%03d-greet", i))); err != nil {
+				return nil, fmt.Errorf("server %d: %w", i, err)
+			}
+		}
+		hosts = append(hosts, p)
 	}
-	busy, used := keptBy(pid), cpuOf(pid)
+	one, all := hosts[0].cmd.Process.Pid, hosts[1].cmd.Process.Pid
+	each := func() float64 { return float64(keptBy(all)-keptBy(one)) / float64(n-1) / (1 << 20) }
+	busy, used := each(), cpuOf(all)
 	time.Sleep(idle)
-	used = cpuOf(pid) - used
-	each := func(all int) float64 { return float64(all-one) / float64(n-1) / (1 << 20) }
-	name, note := "servers_100_"+state, fmt.Sprintf("%d servers of one file", n)
+	used = cpuOf(all) - used
+	name, note := "servers_100_"+state, fmt.Sprintf("%d servers of one file, without what one takes", n)
 	return []row{
-		{name + "_each_MB", each(busy), "MiB", note + ", after one call each"},
-		{name + "_idle_each_MB", each(keptBy(pid)), "MiB", fmt.Sprintf("%s, %v later", note, idle)},
+		{name + "_each_MB", busy, "MiB", note + ", after one call each"},
+		{name + "_idle_each_MB", each(), "MiB", fmt.Sprintf("%s, %v later; with one the host takes %.0f MiB", note, idle, float64(keptBy(one))/(1<<20))},
 		{name + "_idle_cpu", 100 * used.Seconds() / idle.Seconds(), "%", fmt.Sprintf("of one processor, in these %v", idle)},
 	}, nil
 }
 
-// launchMany starts a host with n servers of one file.
+// launchMany starts a host with n servers of one file, which is compiled and described.
 func launchMany(ctx context.Context, dir string, n int, state string) (*server, error) {
 	wasm, err := os.ReadFile(guestFile("sdkserver"))
 	if err != nil {
@@ -152,5 +161,9 @@ func launchMany(ctx context.Context, dir string, n int, state string) (*server, 
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return launchCommand(exec.CommandContext(ctx, hostBinary, "serve", plugins, "--state", filepath.Join(dir, "state"), "--config", config, "--log-level", "error"), "stdio")
+	folders := []string{plugins, "--state", filepath.Join(dir, "state"), "--config", config, "--log-level", "error"}
+	if text, err := exec.CommandContext(ctx, hostBinary, append([]string{"compile"}, folders...)...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return launchCommand(exec.CommandContext(ctx, hostBinary, append([]string{"serve"}, folders...)...), "stdio")
 }
