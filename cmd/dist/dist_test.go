@@ -18,7 +18,7 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Two runs of a release are equal bytes. Each way of installing it is followed in an empty place with an empty home, up to
+// Two runs of a release are equal bytes, also in a worktree with a changed file. Each way of installing it is followed in an empty place with an empty home, up to
 // a first answered call, and the table says how long that took.
 func TestDist_isReproducibleAndEachPackageMakesAFirstCall(t *testing.T) {
 	t.Chdir("../..")
@@ -28,10 +28,15 @@ func TestDist_isReproducibleAndEachPackageMakesAFirstCall(t *testing.T) {
 	}
 	this := target{runtime.GOOS, runtime.GOARCH}
 	first, second := t.TempDir(), t.TempDir()
-	for _, dir := range []string{first, second} {
-		if err := run(context.Background(), dir, this.String()); err != nil {
-			t.Fatal(err)
-		}
+	if err := run(context.Background(), first, this.String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(worktree(t))
+	if err := os.WriteFile("README.md", []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(context.Background(), second, this.String()); err != nil {
+		t.Fatal(err)
 	}
 	compareFolders(t, first, second)
 	for _, way := range []struct {
@@ -55,6 +60,25 @@ func TestDist_isReproducibleAndEachPackageMakesAFirstCall(t *testing.T) {
 			t.Logf("%s: installed and called in %.1f s", way.name, time.Since(begin).Seconds())
 		})
 	}
+}
+
+// worktree returns another checkout of the same commit.
+func worktree(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "worktree")
+	if out, err := exec.Command("git", "worktree", "add", "--detach", dir, "HEAD").CombinedOutput(); err != nil {
+		t.Fatalf("git worktree: %v: %s", err, out)
+	}
+	repository, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("git", "-C", repository, "worktree", "remove", "--force", dir).CombinedOutput(); err != nil {
+			t.Errorf("git worktree remove: %v: %s", err, out)
+		}
+	})
+	return dir
 }
 
 func compareFolders(t *testing.T, first, second string) {

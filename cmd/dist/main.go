@@ -43,15 +43,22 @@ func run(ctx context.Context, out, only string) error {
 	if err != nil {
 		return err
 	}
-	at, err := commitTime(ctx)
-	if err != nil {
+	if out, err = filepath.Abs(out); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
 	work := filepath.Join(out, "work")
-	r, err := buildRelease(ctx, work, chosen, at)
+	source := filepath.Join(work, "source")
+	if err := clone(ctx, source); err != nil {
+		return err
+	}
+	at, err := commitTime(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := buildRelease(ctx, source, work, chosen, at)
 	if err != nil {
 		return err
 	}
@@ -104,11 +111,29 @@ func (r *release) pack() (files []artefact, err error) {
 	return append(files, sums(files)), nil
 }
 
-// buildRelease builds the program for the targets, and what it says about itself.
-func buildRelease(ctx context.Context, work string, chosen []target, at time.Time) (*release, error) {
+// clone copies the commit of the current folder. A release is built there: it has no uncommitted change, and Go writes the
+// commit into a program that is built in a clone, but not in a worktree of one.
+func clone(ctx context.Context, source string) error {
+	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return fmt.Errorf("a release is built from a clone of the repository: %w", err)
+	}
+	for _, args := range [][]string{
+		{"clone", "--quiet", "--no-checkout", ".", source},
+		{"-C", source, "checkout", "--quiet", "--detach", strings.TrimSpace(string(commit))},
+	} {
+		if out, err := exec.CommandContext(ctx, "git", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
+		}
+	}
+	return nil
+}
+
+// buildRelease builds the program for the targets in the folder of its source, and what it says about itself.
+func buildRelease(ctx context.Context, source, work string, chosen []target, at time.Time) (*release, error) {
 	r := &release{at: at}
 	host := filepath.Join(work, "host", "sallyport")
-	if err := build(ctx, host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
+	if err := build(ctx, source, host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
 		return nil, err
 	}
 	text, err := exec.CommandContext(ctx, host, "--version").Output()
@@ -118,13 +143,13 @@ func buildRelease(ctx context.Context, work string, chosen []target, at time.Tim
 	if r.version, err = versionFrom(string(text)); err != nil {
 		return nil, err
 	}
-	if r.docs, err = documents(ctx, host, filepath.Join(work, "man"), at); err != nil {
+	if r.docs, err = documents(ctx, source, host, filepath.Join(work, "man"), at); err != nil {
 		return nil, err
 	}
 	for _, t := range chosen {
 		fmt.Println("building", t)
 		program := filepath.Join(work, t.String(), t.program())
-		if err := build(ctx, program, t); err != nil {
+		if err := build(ctx, source, program, t); err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 		content, err := os.ReadFile(program)
@@ -156,17 +181,18 @@ func commitTime(ctx context.Context) (time.Time, error) {
 }
 
 // build builds the program for a target.
-func build(ctx context.Context, file string, t target) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w -buildid=", "-o", file, "./cmd/sallyport")
+func build(ctx context.Context, source, file string, t target) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", file, "./cmd/sallyport")
+	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
 
 // documents returns the licence and the README, and the manual pages and completions that the program writes.
-func documents(ctx context.Context, host, man string, at time.Time) (files []member, err error) {
+func documents(ctx context.Context, source, host, man string, at time.Time) (files []member, err error) {
 	for _, name := range []string{"LICENSE", "README.md"} {
-		content, err := os.ReadFile(name)
+		content, err := os.ReadFile(filepath.Join(source, name))
 		if err != nil {
 			return nil, err
 		}
