@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -70,21 +71,23 @@ func TestCallContext_endsAtTheDeadline(t *testing.T) {
 		"a timer runs": func(ctx context.Context) { ctx.Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var ended error
-			e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
-				before(ctx)
-				until, ok := ctx.Deadline()
-				if !ok {
-					t.Error("no deadline")
+			synctest.Test(t, func(t *testing.T) {
+				var ended error
+				e := hostF(t, func(ctx context.Context, _ runtime.Memory, stack []uint64) {
+					before(ctx)
+					until, ok := ctx.Deadline()
+					if !ok {
+						t.Error("no deadline")
+					}
+					time.Sleep(time.Until(until) + time.Millisecond)
+					ended, stack[0] = ctx.Err(), 1
+				})
+				p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: time.Second}})
+				wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
+				if !errors.Is(ended, context.DeadlineExceeded) {
+					t.Errorf("got %v, want %v", ended, context.DeadlineExceeded)
 				}
-				time.Sleep(time.Until(until) + time.Millisecond)
-				ended, stack[0] = ctx.Err(), 1
 			})
-			p := runtime.NewPool(compile(t, e, guest(w.Call(0))), run{}, &runtime.PoolOptions{Limits: runtime.Limits{Deadline: 10 * time.Millisecond}})
-			wantEnd(t, callErr(p), runtime.KindDeadline, "the guest did not answer in time")
-			if !errors.Is(ended, context.DeadlineExceeded) {
-				t.Errorf("got %v, want %v", ended, context.DeadlineExceeded)
-			}
 		})
 	}
 }

@@ -35,7 +35,7 @@ type attack struct {
 // The bounds of every attack. They are far above the measured values: they distinguish a guest that is stopped from
 // one that is not.
 const (
-	hangAfter  = 20 * time.Second
+	hangAfter  = 2 * time.Minute
 	mostMemory = 700 << 20 // beyond the earlier size of the process
 )
 
