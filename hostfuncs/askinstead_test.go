@@ -178,7 +178,7 @@ func TestAskInstead_confirmationGoesToCaller(t *testing.T) {
 	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Digest: "sha256:1", Grants: mustSet(t, "net: POST "+s.URL+"/** {ask: true}", "elicitation")})
 	g := p.NewGate(hostfuncs.Call{ID: "c1", Principal: "stdio:1", Client: &deaf{}, Journal: journal.New()})
 	t.Cleanup(g.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := g.Ask(ctx, "http/fetch", json.RawMessage(`{"method":"POST","url":"`+s.URL+`/x"}`), &streams{})
 	if err == nil || !strings.Contains(err.Error(), "asks for a confirmation") || len(waitingForms(t, kept)) > 0 {

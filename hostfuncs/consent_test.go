@@ -174,11 +174,6 @@ func TestConsent_onceCoversOneExactRequest(t *testing.T) {
 // longer.
 func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 	t.Parallel()
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Close()
 	rude, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +192,7 @@ func TestConsent_onceIsKeptUntilRequestLeaves(t *testing.T) {
 		site, request string
 		kept          bool
 	}{
-		{"http://" + dead.Addr().String(), "POST", true}, {"http://" + dead.Addr().String(), "GET", true},
+		{"http://" + nobody, "POST", true}, {"http://" + nobody, "GET", true},
 		{"http://" + rude.Addr().String(), "POST", false}, {"http://" + rude.Addr().String(), "GET", false},
 	} {
 		f := newOffice(t, false, hostfuncs.Options{}, []string{"net: " + test.request + " " + test.site + "/**"})
