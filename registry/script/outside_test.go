@@ -55,3 +55,11 @@ func TestExpand_readsNoFileByAPattern(t *testing.T) {
 		t.Errorf("an entry: got the bundle %s, want it without the file", made.text)
 	}
 }
+
+// The paths in one file that are looked for are bounded: a text can name any number of files that do not exist.
+func TestInputs_boundsTheSearchForImports(t *testing.T) {
+	text := strings.Repeat("import './none';\n", 2000) + "import './b.js';\n"
+	if got := Inputs(write(t, "a.js", text, "b.js", "")); len(got) != 0 {
+		t.Errorf("got %q, want nothing behind 2000 other imports", got)
+	}
+}

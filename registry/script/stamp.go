@@ -11,8 +11,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
-// maxInputs bounds the imported files whose changes are noticed.
-const maxInputs = 200
+const (
+	// maxInputs bounds the imported files whose changes are noticed.
+	maxInputs = 200
+	// maxLooked bounds the paths in one file that are looked for.
+	maxLooked = 1000
+)
 
 // relativeImport finds the paths of imports that begin with a dot. It is a guess that costs no parser: a path in a text
 // or a comment is only one more file to look at.
@@ -78,7 +82,7 @@ func importsOf(root *os.Root, name string) (files []string) {
 	if err != nil {
 		return nil
 	}
-	for _, m := range relativeImport.FindAllSubmatch(text, -1) {
+	for _, m := range relativeImport.FindAllSubmatch(text, maxLooked) {
 		if file := resolved(root, filepath.Join(filepath.Dir(name), filepath.FromSlash(string(m[1])))); file != "" {
 			files = append(files, file)
 		}
