@@ -59,7 +59,7 @@ func TestChallenge13_atomicity(t *testing.T) {
 			t.Errorf("%s: got %d files landed in the receipt, want 0", end, got.Landed)
 		}
 	}
-	r := call(t, s, "effects-run", effects("", steps...))
+	r := unhurried(t, s, "", "effects-run", effects("", steps...))
 	if got := lineOf(t, r, 4); r.IsError || got != "new a" {
 		t.Errorf("read in the call: got %q, isError %v, want new a", got, r.IsError)
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -92,7 +91,7 @@ var programEnds = []struct {
 func TestProgram_endsAreExact(t *testing.T) {
 	s := connect(t, "plugins: {command: {limits: {deadline: 2s, memory: 512MiB}}}", wrapped(t))
 	for _, c := range programEnds {
-		r := call(t, s, "command-"+c.tool, c.args)
+		r := unhurried(t, s, c.kind, "command-"+c.tool, c.args)
 		got := text(r)
 		beginning, cut := strings.CutSuffix(c.want, "…")
 		if strings.HasSuffix(c.want, "type: …}") {
@@ -104,7 +103,7 @@ func TestProgram_endsAreExact(t *testing.T) {
 		if want := slices.Contains([]string{"unavailable", "limit", "deadline"}, c.kind); retryableOf(r) != want {
 			t.Errorf("%s %.60v: retryable is %v, want %v", c.tool, c.args, !want, want)
 		}
-		if next := text(call(t, s, "command-count", nil)); next != "1\n" {
+		if next := text(unhurried(t, s, "", "command-count", nil)); next != "1\n" {
 			t.Errorf("after %s the next call got %q, want a new instance", c.tool, next)
 		}
 	}
@@ -218,13 +217,8 @@ func TestProgram_sendsStderrAsProgress(t *testing.T) {
 		t.Fatalf("got %q, %v, want done", text(r), err)
 	}
 	for _, want := range []string{"step 1", "step 2", "step 3"} {
-		select {
-		case got := <-told:
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("no %q", want)
+		if got := soon(t, told); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -246,11 +240,7 @@ func TestProgram_changedToolFileIsAChangedPlugin(t *testing.T) {
 		t.Fatalf("command-count: got %q, want 1", got)
 	}
 	put(t, file, []byte("tools:\n  - name: hi\n    args: [count]\n"))
-	select {
-	case <-changed:
-	case <-time.After(30 * time.Second):
-		t.Fatalf("a changed tool file: got no notice in 30 s, want one")
-	}
+	soon(t, changed)
 	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
 		t.Errorf("command-hi: got %q, want 1", got)
 	}
@@ -417,7 +407,7 @@ func TestChallenge01_exitCodes(t *testing.T) {
 	trapping(t, dir)
 	s := connect(t, "plugins: {command: {limits: {deadline: 2s, memory: 64MiB}}}", dir)
 	for _, code := range []int{0, 1, 3, 126, 127, 255} {
-		r := call(t, s, "command-exit", map[string]any{"code": code})
+		r := unhurried(t, s, "", "command-exit", map[string]any{"code": code})
 		if exitCodeOf(r) != code || r.IsError != (code != 0) {
 			t.Errorf("exit code %d: got %d, isError %v, want isError %v: %s", code, exitCodeOf(r), r.IsError, code != 0, text(r))
 		}
@@ -426,7 +416,7 @@ func TestChallenge01_exitCodes(t *testing.T) {
 		{"command-loop", "deadline", ""}, {"command-gigabyte", "limit", ""}, {"command-fail", "exit", ""}, {"traps-run", "trap", ""},
 		{"command-memory", "exit", "(limits.memory)"},
 	} {
-		if r := call(t, s, c.tool, nil); !r.IsError || kindOf(r) != c.kind || !strings.Contains(text(r), c.text) {
+		if r := unhurried(t, s, c.kind, c.tool, nil); !r.IsError || kindOf(r) != c.kind || !strings.Contains(text(r), c.text) {
 			t.Errorf("%s: got kind %q, text %.300q, want %s, %q", c.tool, kindOf(r), text(r), c.kind, c.text)
 		}
 	}

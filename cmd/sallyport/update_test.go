@@ -83,7 +83,7 @@ func (w *watched) note(name, text string) string {
 // send calls the tool.
 func (w *watched) send(note, to string) string {
 	w.t.Helper()
-	return text(call(w.t, w.session, "watched-send", map[string]any{"note": note, "to": to}))
+	return text(unhurried(w.t, w.session, "", "watched-send", map[string]any{"note": note, "to": to}))
 }
 
 // mode returns the bytes with another last letter of the mode.

@@ -33,7 +33,7 @@ func soon[T any](t *testing.T, from <-chan T) (v T) {
 }
 
 // hang is the deadline of the program's exit. The deadlines of its parts add up to less than half.
-const hang = 30 * time.Second
+const hang = 2 * time.Minute
 
 // ends waits for the program to exit, and fails if it has to be killed.
 func ends(t *testing.T, cmd *exec.Cmd) error {

@@ -120,5 +120,10 @@ func (p *Person) Type(line string) {
 	}
 }
 
-// Wait waits for the program to exit.
-func (p *Person) Wait() error { return p.cmd.Wait() }
+// Wait waits for the program to exit, and for all that it wrote to the terminal: as the leader of its session it takes the
+// terminal along.
+func (p *Person) Wait() error {
+	err := p.cmd.Wait()
+	<-p.done
+	return err
+}
