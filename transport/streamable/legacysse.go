@@ -76,9 +76,11 @@ func (x *exchange) message() *refusal {
 		x.h.sessions.release(s)
 		return refuse(http.StatusBadRequest, "this endpoint is for clients of older versions: post to %s", x.h.options.Path)
 	}
+	over := x.outlive()
 	take := func() {
 		defer x.h.sessions.release(s)
-		if body := s.conn.Handle(s.ctx, &m, s.standing.send).Body; body != nil {
+		body := s.conn.Handle(s.ctx, &m, s.standing.send).Body
+		if over(); body != nil {
 			s.standing.send(body)
 		}
 	}
@@ -89,4 +91,16 @@ func (x *exchange) message() *refusal {
 	}
 	x.w.WriteHeader(http.StatusAccepted)
 	return nil
+}
+
+// outlive keeps the place and the memory of the request beyond its response, which only accepts it, until over is called.
+func (x *exchange) outlive() (over func()) {
+	body, placed := x.body, x.placed
+	x.body.borrowed, x.placed = 0, false
+	return func() {
+		body.free()
+		if placed {
+			x.h.admission.leave(x.principal)
+		}
+	}
 }

@@ -56,6 +56,42 @@ func TestLegacySSE_answersOnTheStream(t *testing.T) {
 	}
 }
 
+// A message is accepted before its call is over, and keeps its memory and its place until then.
+func TestLegacySSE_countsCallsThatRun(t *testing.T) {
+	f := newFake()
+	s := start(t, f, &Options{LegacySSE: true})
+	bodies, requests := s.h.admission.bodies, s.h.admission.requests
+	c := s.old(t.Context(), headers{"Accept": "text/event-stream"})
+	c.want("initialize", "POST", strings.Replace(initializeBody, "2025-11-25", "2024-11-05", 1), nil, 202, "")
+	for id := range 3 {
+		c.want("wait", "POST", legacyBody(id+1, "tools/call", `{"name":"wait","arguments":{"text":"`+strings.Repeat("x", 250<<10)+`"}}`), nil, 202, "")
+		receive(t, f.entered)
+	}
+	if memory, places := defaultBodies-left(bodies), defaultConnections-left(requests); memory < 3*250<<10 || places != 4 {
+		t.Errorf("got %d bytes and %d places in use, want three bodies, and the places of three calls and a stream", memory, places)
+	}
+	close(f.release)
+	for answers := 0; answers < 4; { // with that of initialize
+		line, err := c.stream.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(line, "data: ") {
+			answers++
+		}
+	}
+	if memory, places := defaultBodies-left(bodies), defaultConnections-left(requests); memory != 0 || places != 1 {
+		t.Errorf("after the calls: got %d bytes and %d places in use, want 0, 1", memory, places)
+	}
+}
+
+// left returns what is left of a budget.
+func left(b *budget) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
+}
+
 func TestLegacySSE_isOffByDefault(t *testing.T) {
 	s := start(t, newFake(), nil)
 	r, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/sse")
