@@ -225,12 +225,16 @@ func TestServer_isCancelledWhileItWaits(t *testing.T) {
 
 func TestServer_withABadHandshakeIsRefused(t *testing.T) {
 	for handshake, want := range map[string]string{
-		"exit":    "the server exited with code 3 before it answered initialize",
-		"silent":  "the guest did not describe itself within 10s",
-		"refusal": "the server cannot be used: it refused initialize with error -32022: not this version",
-		"version": `the server cannot be used: it speaks protocol version "1999-12-31"; known are 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`,
-		"signals": "the program waits for signals (signal.Notify), which Go on WASI does by yielding without an end, and so it never reads its input",
-		"pages":   `the server's result of tools/list repeats the cursor "0"`,
+		"exit1":    "the server exited with code 1 before it answered initialize",
+		"exit3":    "the server exited with code 3 before it answered initialize",
+		"exit127":  "the server exited with code 127 before it answered initialize",
+		"silent":   "the guest did not describe itself within 10s",
+		"garbage":  "the guest did not describe itself within 10s",
+		"wrongids": "the guest did not describe itself within 10s",
+		"refusal":  "the server cannot be used: it refused initialize with error -32022: not this version",
+		"version":  `the server cannot be used: it speaks protocol version "1999-12-31"; known are 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`,
+		"signals":  "the program waits for signals (signal.Notify), which Go on WASI does by yielding without an end, and so it never reads its input",
+		"pages":    `the server's result of tools/list repeats the cursor "0"`,
 	} {
 		t.Run(handshake, func(t *testing.T) {
 			t.Parallel()

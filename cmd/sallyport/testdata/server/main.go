@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 // handshake is the misbehaviour of the handshake, set by the linker.
@@ -71,9 +73,10 @@ func textResult(text string) string {
 }
 
 func main() {
-	if handshake == "exit" {
+	if code, ok := strings.CutPrefix(handshake, "exit"); ok {
 		fmt.Fprintln(os.Stderr, "usage: server FILE")
-		os.Exit(3)
+		n, _ := strconv.Atoi(code)
+		os.Exit(n)
 	}
 	if handshake == "signals" {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
@@ -131,6 +134,12 @@ func initialize(id json.RawMessage) {
 	switch handshake {
 	case "silent":
 		return
+	case "garbage":
+		garbage()
+		return
+	case "wrongids":
+		wrongIDs(id, "{}")
+		return
 	case "refusal":
 		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"not this version"}}`, id)
 		return
@@ -151,7 +160,7 @@ func list(m message) {
 		answer(m.ID, `{"tools":[{"name":"`+strings.Join(only, `","inputSchema":{"type":"object"}},{"name":"`)+`","inputSchema":{"type":"object"}}]}`)
 		return
 	}
-	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show", "binary", "half", "batch", "panic"}
+	names := []string{"count", "chatty", "huge", "ungranted", "flood", "deaf", "die", "hang", "refuse", "scalar", "progress", "process", "tick", "born", "leave", "restless", "hide", "show", "binary", "half", "batch", "panic", "trap", "gigabyte", "garbage", "wrongids"}
 	if hidden {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "die" })
 	}
@@ -167,6 +176,21 @@ func list(m message) {
 		next = "0"
 	}
 	answer(m.ID, fmt.Sprintf(`{"tools":[{"name":%q,"inputSchema":{"type":"object"}}],"nextCursor":%q}`, names[i], next))
+}
+
+// garbage writes lines that are no messages.
+func garbage() {
+	write("{{{ \x00 \x7f \xff [ not JSON")
+	write(`{"jsonrpc":"2.0","id":`)
+	write(`null`)
+}
+
+// wrongIDs answers requests that were not made: with other numbers and with other types of the id.
+func wrongIDs(id json.RawMessage, result string) {
+	for _, wrong := range []string{"0", "-1", "987654321", `"` + string(id) + `"`, string(id) + ".5", "null", "[" + string(id) + "]", "true"} {
+		answer(json.RawMessage(wrong), result)
+	}
+	write(`{"jsonrpc":"2.0","result":%s}`, result)
 }
 
 // square looks a number up in the table.
@@ -209,6 +233,19 @@ func call(name string, id json.RawMessage) {
 	case "panic":
 		var none *message
 		answer(id, none.Method)
+	case "trap":
+		for at := uintptr(1 << 31); ; at += 1 << 20 {
+			*(*byte)(unsafe.Pointer(at)) = 1
+		}
+	case "gigabyte":
+		for range 1 << 10 {
+			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
+		}
+		answer(id, textResult("behind it"))
+	case "garbage":
+		garbage()
+	case "wrongids":
+		wrongIDs(id, textResult("of others"))
 	case "huge":
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, id)
 		for range 100 {
