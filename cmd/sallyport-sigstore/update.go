@@ -17,7 +17,7 @@ type update struct {
 	Mirror string `json:"mirror"` // an address; "" is the mirror of the public instance
 	// Root is the root of the mirror's metadata, which a person verified; "" is the one of the public instance, as the
 	// library has it.
-	Root json.RawMessage `json:"root,omitempty"`
+	Root []byte `json:"root"`
 }
 
 // updated is the answer: a trusted root, or the reason why there is none.

@@ -36,6 +36,8 @@ func sentences() map[string]sentence {
 		"program":   {Program + " failed: %s", "install the whole release again; sallyport --version names it"},
 		"root":      {"the trusted root cannot be read: %s", trustUpdate},
 
+		"update": {"the mirror has no trusted root that its metadata vouch for: %s", "sallyport trust update tries again; --mirror and --root name another mirror"},
+
 		"large":     {fmt.Sprintf("its bundle is over %d KiB", MaxBundle>>10), signAgain},
 		"malformed": {"its bundle is no sigstore bundle", signAgain},
 		"version":   {"its bundle has a version that is not known here: %s", "cosign sign-blob FILE --bundle FILE.sigstore.json --new-bundle-format writes version 0.3"},

@@ -141,16 +141,21 @@ func (v Verifier) ask(ctx context.Context, request []byte) ([]byte, error) {
 	cmd := v.command(ctx)
 	answer, complaint := &bounded{max: maxVerdict}, &bounded{max: 1 << 10}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), answer, complaint
-	err := cmd.Run()
-	switch {
-	case err == nil:
-		return answer.Bytes(), nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Fault{Kind: "noprogram", Detail: v.Program}
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s: %w", Program, context.Cause(ctx))
+	if err := cmd.Run(); err != nil {
+		return nil, v.failure(ctx, err, complaint.String())
 	}
-	return nil, &Fault{Kind: "program", Detail: fmt.Sprintf("%v %.200q", err, complaint.String())}
+	return answer.Bytes(), nil
+}
+
+// failure returns the error for a program that did not come to its end.
+func (v Verifier) failure(ctx context.Context, err error, complaint string) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Fault{Kind: "noprogram", Detail: v.Program}
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", Program, context.Cause(ctx))
+	}
+	return &Fault{Kind: "program", Detail: fmt.Sprintf("%v %.200q", err, complaint)}
 }
 
 // command returns the program, with nothing of this process.

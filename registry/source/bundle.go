@@ -79,6 +79,25 @@ func split(text []byte) (all []json.RawMessage) {
 	return all
 }
 
+// Get fetches an address of the web, at most max bytes of it. It is for files that have signatures of their own.
+func (f *Fetcher) Get(ctx context.Context, address string, max int64) (status int, body []byte, err error) {
+	r, err := web(address)
+	if err != nil {
+		return 0, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	res, err := f.client(r).Do(req)
+	if err != nil {
+		return 0, nil, failure(r, err)
+	}
+	defer res.Body.Close()
+	body, err = bounded(res.Body, max)
+	return res.StatusCode, body, failure(r, err)
+}
+
 // beside fetches the file of the web with a suffix to the name of a source; nil if there is none.
 func (f *Fetcher) beside(ctx context.Context, r Ref, suffix string, max int64) ([]byte, error) {
 	address := *r.url
