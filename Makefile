@@ -196,7 +196,13 @@ build/zig/bin/zig:
 	build/zig/bin/pip install -q --target build/zig/oldest ziglang==0.15.2 && ln -sf ../oldest/ziglang/zig build/zig/bin/zig-oldest
 	ln -sf "$$(build/zig/bin/python -c 'import ziglang; print(ziglang.__path__[0])')/zig" $@
 
-programs: $(BIN) build/programs/.fetched build/zig/bin/zig ## programs of others as plugins, beside the same programs natively
+build/assemblyscript/node_modules: cmd/sallyport/testdata/assemblyscript/package.json cmd/sallyport/testdata/assemblyscript/package-lock.json
+	@mkdir -p build/assemblyscript
+	cp $^ build/assemblyscript/
+	cd build/assemblyscript && npm ci --no-audit --no-fund
+	@touch $@
+
+programs: $(BIN) build/programs/.fetched build/zig/bin/zig build/assemblyscript/node_modules ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
 build/mcp/bin/python:

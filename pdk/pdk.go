@@ -25,6 +25,19 @@ var zig embed.FS
 // Zig returns the files of the library of Zig by their paths in a project, below sallyport.
 func Zig() map[string]string { return library(zig, "zig/src") }
 
+//go:embed assemblyscript/asconfig.json assemblyscript/sallyport/*.ts
+var assemblyScript embed.FS
+
+// AssemblyScript returns the files of the library of AssemblyScript by their paths in a project, below sallyport, and its
+// options of the compiler in asconfig.json.
+func AssemblyScript() (files map[string]string, options string) {
+	text, err := assemblyScript.ReadFile("assemblyscript/asconfig.json")
+	if err != nil {
+		panic(err) // embedded files can be read
+	}
+	return library(assemblyScript, "assemblyscript/sallyport"), string(text)
+}
+
 // library returns the files of a folder by their paths in a project, without tests.
 func library(files embed.FS, dir string) map[string]string {
 	all := map[string]string{}

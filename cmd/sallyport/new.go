@@ -71,7 +71,7 @@ func listLanguages(std stdio, all map[string]project) error {
 		if len(missing) > 0 {
 			state = "missing: " + strings.Join(missing, "; ")
 		}
-		if _, err := fmt.Fprintf(std.out, "%-6s %s\n", lang, state); err != nil {
+		if _, err := fmt.Fprintf(std.out, "%-14s %s\n", lang, state); err != nil {
 			return err
 		}
 	}

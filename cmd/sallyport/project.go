@@ -78,6 +78,9 @@ comptime {
     sp.plugin("NAME", "0.1.0", .{sp.tool("hello", "Greets someone.", hello)});
 }
 `
+	helloAssemblyScript = "import { plugin, str, text, tool } from \"../sallyport\";\n\n" +
+		"plugin(\"NAME\", \"0.1.0\");\n" +
+		"tool(\"hello\", \"Greets someone.\", [str(\"name\", \"who to greet\")], (c) => text(`Hello, ${c.str(\"name\")}!`));\n"
 	helloGo = `package main
 
 import sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
@@ -132,6 +135,8 @@ const (
 	ruleRust = `src/lib.rs Cargo.toml
 	cargo build --release --target wasm32-unknown-unknown
 	cp target/wasm32-unknown-unknown/release/plugin.wasm $@`
+	ruleAssemblyScript = `assembly/index.ts asconfig.json
+	$(ASC) assembly/index.ts --outFile $@`
 	ruleZig = `NAME.zig
 	$(ZIG) build-exe -target wasm32-freestanding -O ReleaseSmall -fno-entry -rdynamic -fstrip \
 	  --dep sallyport -Mroot=NAME.zig -Msallyport=sallyport/sallyport.zig -femit-bin=$@`
@@ -175,6 +180,7 @@ var (
 	wasmLD = tool{program: "wasm-ld", install: "apt install lld"}
 	golang = tool{program: "go", install: "apt install golang, of 1.26 or later"}
 	cargo  = tool{program: "cargo", install: "rustup, or apt install cargo"}
+	asc    = tool{program: "asc", install: "npm install -g assemblyscript"}
 	zig    = tool{program: "zig", install: "its download page, or pip install ziglang and ZIG=python-zig"}
 	rustc  = tool{program: "rustc", install: "rustup target add wasm32-unknown-unknown, or apt install libstd-rust-dev-wasm32 lld", present: hasRustTarget}
 )
@@ -209,6 +215,9 @@ func goMod(library string) (string, error) {
 func projects() map[string]project {
 	rust := pdk.Rust()
 	rust["Cargo.toml"], rust["src/lib.rs"] = manifestRust, helloRust
+	ascFiles, ascOptions := pdk.AssemblyScript()
+	ascFiles["assembly/index.ts"], ascFiles["asconfig.json"] = helloAssemblyScript, ascOptions
+	ascFiles["Makefile"] = "ASC ?= asc\n" + strings.Replace(makefile, "RULE", ruleAssemblyScript, 1)
 	zigFiles := pdk.Zig()
 	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, "ZIG ?= zig\n"+strings.Replace(makefile, "RULE", ruleZig, 1)
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
@@ -223,7 +232,8 @@ func projects() map[string]project {
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
 		"go": {files: map[string]string{"main.go": helloGo, "main_test.go": helloGoTest, "Makefile": strings.Replace(makefile, "RULE", ruleGo, 1)},
 			next: nextBuilt, needs: []tool{golang}},
-		"rust": {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
-		"zig":  {files: zigFiles, next: nextBuilt, needs: []tool{zig}},
+		"rust":           {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
+		"assemblyscript": {files: ascFiles, next: nextBuilt, needs: []tool{asc}},
+		"zig":            {files: zigFiles, next: nextBuilt, needs: []tool{zig}},
 	}
 }

@@ -64,6 +64,40 @@ func withZig(t *testing.T) {
 	t.Setenv("ZIG_LOCAL_CACHE_DIR", filepath.Join(zig, "cache"))
 }
 
+// withAssemblyScript puts the compiler of AssemblyScript first on the PATH.
+func withAssemblyScript(t *testing.T) {
+	t.Helper()
+	bin, err := filepath.Abs(filepath.Join("..", "..", "build", "assemblyscript", "node_modules", ".bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// TestPrograms_scenarioOfAssemblyScript plays the scenario with the library of AssemblyScript.
+func TestPrograms_scenarioOfAssemblyScript(t *testing.T) {
+	withAssemblyScript(t)
+	wasm := filepath.Join(t.TempDir(), "scenario.wasm")
+	do(t, filepath.Dir(examples(t, "assemblyscript")), nil, "asc", "examples/scenario.ts", "--outFile", wasm)
+	playScenario(t, wasm)
+}
+
+// TestPrograms_valuesOfAssemblyScript makes, reads and writes values: numbers keep their digits, and a thrown error is logged.
+func TestPrograms_valuesOfAssemblyScript(t *testing.T) {
+	withAssemblyScript(t)
+	dir := t.TempDir()
+	do(t, filepath.Dir(examples(t, "assemblyscript")), nil, "asc", "testdata/values.ts", "--outFile", filepath.Join(dir, "values.wasm"))
+	shell := shellIn(t, dir)
+	for number, want := range map[string]string{"-1.25e3": `"int":-1250,"num":-1250`, "9007199254740993": `"int":9007199254740993,"num":9007199254740992`, "0.1": `"int":0,"num":0.1`} {
+		out := shell(`sallyport call values.wasm p '{"i":` + number + `,"v":{"a":[1,2.50,"\u00e9\ud83d\ude00\/\b\f","\ud800"],"":{},"b":2}}' --text`)
+		const numbers = `{"n":[0,-1.5,0.1,123456.789,4503599627370496,null,null,-9223372036854775807],"x":"again","y":[1],`
+		const v = `"same":{"a":[1,2.50,"é😀/\u0008\u000c","` + "\ufffd" + `"],"":{},"b":2},"bad":true,`
+		wantInOrder(t, number, out, []string{numbers, v, want, `"d":1.5}`})
+	}
+	wantInOrder(t, "thrown", shell("sallyport call values.wasm thrown 2>&1"), []string{"thrown on purpose (testdata/values.ts:18:3)"})
+	wantInOrder(t, "random", shell("sallyport call values.wasm random --text"), []string{"true"})
+}
+
 // TestPrograms_scenarioOfZig plays the scenario with the library of Zig, compiled by the newest compiler and by the oldest that
 // it supports, without and with the checks.
 func TestPrograms_scenarioOfZig(t *testing.T) {
@@ -89,6 +123,7 @@ func TestPrograms_zigLibraryPassesItsOwnTests(t *testing.T) {
 func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
 	withZig(t)
+	withAssemblyScript(t)
 	_, page, found := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
 	if !found {
 		t.Fatalf("got no section %q, want one", compiledLanguages)
@@ -99,7 +134,8 @@ func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
 // TestPrograms_readmesOfLibrariesRun runs the blocks of the page of each library that has its toolchain from make.
 func TestPrograms_readmesOfLibrariesRun(t *testing.T) {
 	withZig(t)
-	for _, language := range []string{"zig"} {
+	withAssemblyScript(t)
+	for _, language := range []string{"zig", "assemblyscript"} {
 		t.Run(language, func(t *testing.T) {
 			library := filepath.Dir(examples(t, language))
 			runBlocks(t, strings.ReplaceAll(pageOf(t, filepath.Join("pdk", language, "README.md")), "/path/to/sallyport", filepath.Dir(filepath.Dir(library))))
@@ -111,11 +147,12 @@ func TestPrograms_readmesOfLibrariesRun(t *testing.T) {
 func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
 	withZig(t)
+	withAssemblyScript(t)
 	dir := t.TempDir()
 	shell := shellIn(t, dir)
 	list := strings.Join(strings.Fields(shell("sallyport new --list")), " ")
-	wantInOrder(t, "list", list, []string{"c ready", "rust ready", "zig ready"})
-	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000, "zig": 50_000} {
+	wantInOrder(t, "list", list, []string{"assemblyscript ready", "c ready", "rust ready", "zig ready"})
+	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000, "zig": 50_000, "assemblyscript": 50_000} {
 		wantInOrder(t, lang, shell("sallyport new of_"+lang+" --lang "+lang+" && make -C of_"+lang+" test && echo passed"), []string{"passed"})
 		if info, err := os.Stat(filepath.Join(dir, "of_"+lang, "of_"+lang+".wasm")); err != nil || info.Size() > limit {
 			t.Errorf("%s: got %v, %v, want at most %d bytes", lang, info, err, limit)

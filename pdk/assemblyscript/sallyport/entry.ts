@@ -1,0 +1,1 @@
+export { mcp_handle } from "./plugin";
