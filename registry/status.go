@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -54,8 +55,10 @@ type Counts struct {
 
 // Permissions describes the grants of a plugin.
 type Permissions struct {
-	Wants  []string // the wants of its manifest, as lines
-	Grants []string // the operator's grants, as lines
+	Wants []string // the wants of its manifest, as lines
+	// Variables holds the secrets that its command line reads from the environment, by the names of the variables.
+	Variables map[string]string
+	Grants    []string // the operator's grants, as lines
 	// Ceilings holds the max_grants that apply to it, as lines: those of the settings file, then its own.
 	Ceilings [][]string
 	Pinned   bool // its grants belong to a digest: that of the lock file, or one that the settings name or leave open
@@ -111,6 +114,7 @@ func (s *Status) describe(g *generation) {
 	for _, w := range g.wants {
 		s.Wants = append(s.Wants, strings.TrimSpace(w.Grants.String()))
 	}
+	s.Variables = plugin.SecretVariables(g.manifest)
 	for _, c := range g.config.Grants.Ceilings() {
 		lines := []string{}
 		for _, line := range c.Lines() {

@@ -20,6 +20,9 @@ func Parse(nodes []Node) (*Set, error) {
 	return s, checkSecrets(s.lines)
 }
 
+// ParseNode reads one element of a grants list by itself, such as the want of a plugin.
+func ParseNode(n Node) (Grant, error) { return held(parseNode(n)) }
+
 // held rejects a line that this version would not enforce.
 func held(g Grant, err error) (Grant, error) {
 	if err != nil {

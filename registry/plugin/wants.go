@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 )
 
 // maxWants limits the wants of a plugin that the operator can be asked about; the others are only displayed.
@@ -48,6 +50,17 @@ func Problems(all []json.RawMessage, m *manifest.Manifest) []string {
 	return problems
 }
 
+// SecretVariables returns the secrets that a program or a server reads from its environment, by the names of the
+// variables in its tool file.
+func SecretVariables(m *manifest.Manifest) map[string]string {
+	all := command.SecretVariables(jsonraw.Get(m.Server, "env"))
+	for _, e := range m.Entries(manifest.Tool) {
+		line := jsonraw.Get(jsonraw.Get(e.Written, "_meta"), command.Meta)
+		maps.Copy(all, command.SecretVariables(jsonraw.Get(line, "env")))
+	}
+	return all
+}
+
 // want parses one want as a grant line.
 func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	o, err := jsonraw.ParseObject(raw)
@@ -56,14 +69,14 @@ func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	}
 	why, _ := jsonraw.String(o.Get("why"))
 	o.Delete("why")
-	set, err := grant.Parse([]grant.Node{node("", o.Append(nil), maxWantDepth)})
+	line, err := grant.ParseNode(node("", o.Append(nil), maxWantDepth))
 	if err != nil {
 		return hostfuncs.Want{}, err
 	}
-	if set.Lines()[0].Deny {
+	if line.Deny {
 		return hostfuncs.Want{}, errors.New("a plugin asks for grants, and denies nothing")
 	}
-	set, err = set.Fit(Shapes(m))
+	set, err := grant.NewSet(line).Fit(Shapes(m))
 	return hostfuncs.Want{Grants: set, Why: why}, err
 }
 

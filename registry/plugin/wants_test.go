@@ -64,3 +64,32 @@ func TestProblems_giveReasons(t *testing.T) {
 		}
 	}
 }
+
+// A want that refers to another one is checked by itself, since the operator adds the lines one by one.
+func TestWants_includeConfigValuesThatAreSecrets(t *testing.T) {
+	m, err := manifest.Parse([]byte(`{"wants":[{"secret":"KEY","to":"https://a.example/**"},{"config":{"KEY":{"secret":"KEY"}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Wants(m.Wants, m)
+	if len(got) != 2 || strings.TrimSpace(got[1].Grants.String()) != "config: {KEY: {secret: KEY}}" {
+		t.Errorf("got %+v, want the secret and the config value", got)
+	}
+}
+
+func TestSecretVariables_areThoseOfToolsAndServers(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"server":{"env":{"TOKEN":"{secret.KEY}","HOST":"a.example"}}}`:                                                                    "map[TOKEN:KEY]",
+		`{"tools":[{"name":"get","inputSchema":{"type":"object"},"_meta":{"dev.sallyport/command":{"env":{"A":"{secret.B}","C":"{c}"}}}}]}`: "map[A:B]",
+		`{"server":{"env":{"TOKEN":"{secret.no name}"}}}`:                                                                                   "map[]",
+		`{"server":7}`: "map[]",
+	} {
+		m, err := manifest.Parse([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(SecretVariables(m)); got != want {
+			t.Errorf("%s: got %s, want %s", raw, got, want)
+		}
+	}
+}

@@ -187,6 +187,19 @@ func readVariable(at place, m jsonraw.Member, in *schema) (variable, error) {
 	return v, err
 }
 
+// SecretVariables returns the secrets of an env member, by the names of their variables. Nil has none.
+func SecretVariables(env json.RawMessage) map[string]string {
+	secrets := map[string]string{}
+	vars, _ := jsonraw.ParseObject(env)
+	for _, m := range vars {
+		text, _ := jsonraw.String(m.Value)
+		if name, ok := secretIn(text); ok && isSecret(name) && isVariable(m.Key) {
+			secrets[m.Key] = name
+		}
+	}
+	return secrets
+}
+
 // secretIn returns the name in a text that is the placeholder of a secret.
 func secretIn(text string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(text, "{secret.")
