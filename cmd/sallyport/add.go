@@ -309,7 +309,7 @@ func nextSteps(w io.Writer, s *settings.Settings) error {
 		return err
 	}
 	for _, x := range unset {
-		fmt.Fprintf(w, "next: %s\n", ui.Line(withFlags(s, "sallyport secret set "+x.Name)))
+		fmt.Fprintf(w, "next: %s\n", ui.Line(x.Next))
 	}
 	_, err = fmt.Fprintf(w, "next: hosts that run serve it at once; a client without one: %s\n",
 		ui.Line(withFlags(s, "sallyport client-config CLIENT "+settings.Quoted(s.Text("dir"))+" --write")))

@@ -12,7 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
-	"github.com/sallyport-mcp/sallyport/registry"
 )
 
 func newDoctor(std stdio) *cobra.Command {
@@ -68,7 +67,7 @@ func examine(c *cobra.Command, std stdio, dir string) (*doctor.Report, error) {
 	}
 	return doctor.Examine(c.Context(), doctor.Subject{
 		Settings: s, Broken: broken, Program: self, Now: time.Now(),
-		Plugins: func(ctx context.Context) ([]registry.Status, error) { return statusOf(ctx, s, std) },
+		Load:    func(ctx context.Context) (doctor.Folder, error) { return loadFolder(ctx, s, std) },
 		Secrets: func() ([]doctor.Secret, error) { return unsetSecrets(s) },
 	}), nil
 }
@@ -79,8 +78,13 @@ func unsetSecrets(s *settings.Settings) (unset []doctor.Secret, err error) {
 	defer gates.Close()
 	for _, p := range s.Plugins {
 		for _, line := range p.Grants.Secrets() {
-			if state := stateOfSecret(s, gates.Secrets(), line); strings.HasPrefix(state, "unset: ") {
-				unset = append(unset, doctor.Secret{Name: line.Name, Plugin: p.Name, State: state})
+			state := stateOfSecret(s, gates.Secrets(), line)
+			switch {
+			case !strings.HasPrefix(state, "unset: "):
+			case line.From != "":
+				unset = append(unset, doctor.Secret{Name: line.Name, Plugin: p.Name, State: state, Next: "give " + line.From + " a value"})
+			default:
+				unset = append(unset, doctor.Secret{Name: line.Name, Plugin: p.Name, State: "it has no value", Next: withFlags(s, "sallyport secret set "+line.Name)})
 			}
 		}
 	}

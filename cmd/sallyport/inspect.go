@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -126,7 +127,7 @@ func printDescription(w io.Writer, d *plugin.Description, known string) error {
 	section(w, d, "resources", m.Resources, "uri", "description")
 	section(w, d, "resource templates", m.Templates, "uriTemplate", "description")
 	section(w, d, "prompts", m.Prompts, "name", "description")
-	wants(w, m.Wants)
+	wants(w, m)
 	if len(d.Imports) > 0 {
 		fmt.Fprintln(w, "\nimports")
 	}
@@ -210,13 +211,18 @@ func distinct(names []string) []string {
 	return slices.Compact(sorted)
 }
 
-// wants lists the requested grants, as lines that could be granted.
-func wants(w io.Writer, entries []json.RawMessage) {
-	if len(entries) == 0 {
+// wants lists the requested grants, as lines that could be granted, and the secrets of a command line.
+func wants(w io.Writer, m *manifest.Manifest) {
+	variables := plugin.SecretVariables(m)
+	if len(m.Wants)+len(variables) == 0 {
 		return
 	}
 	fmt.Fprintln(w, "\nwants (nothing of this is granted by itself)")
-	for _, e := range entries {
+	for _, variable := range slices.Sorted(maps.Keys(variables)) {
+		fmt.Fprintf(w, "  - secret: %s {to: …}\n", ui.Line(variables[variable]))
+		ui.Indent(w, "# the variable "+variable)
+	}
+	for _, e := range m.Wants {
 		o, err := jsonraw.ParseObject(e)
 		if err != nil {
 			continue

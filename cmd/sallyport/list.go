@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/doctor"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -43,14 +44,14 @@ serves them first; until then the list says that its grants wait for them.`,
 			if outdated {
 				return listOutdated(c.Context(), s, std, &f, asJSON)
 			}
-			plugins, err := statusOf(c.Context(), s, std)
+			folder, err := loadFolder(c.Context(), s, std)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return ui.WriteJSON(std.out, plugins)
+				return ui.WriteJSON(std.out, folder.Plugins)
 			}
-			return printStatus(std.out, s.Text("dir"), plugins)
+			return printStatus(std.out, s.Text("dir"), folder.Plugins)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -61,23 +62,27 @@ serves them first; until then the list says that its grants wait for them.`,
 	return c
 }
 
-// statusOf loads the folder once and returns the status of each plugin.
-func statusOf(ctx context.Context, s *settings.Settings, std stdio) ([]registry.Status, error) {
+// loadFolder loads the folder once and returns the status of each plugin, and the published tools.
+func loadFolder(ctx context.Context, s *settings.Settings, std stdio) (f doctor.Folder, err error) {
 	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	std.detach(s)
 	defer std.flush()
 	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.Quiet(s, logging.For(s, std.err)), Lock: l})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer closeWithin(drain, h.Close)
 	if err := h.Registry.Ready(ctx); err != nil {
-		return nil, err
+		return f, err
 	}
-	return h.Registry.Plugins(), nil
+	for _, t := range h.Registry.Snapshot().Tools {
+		f.Tools = append(f.Tools, t.Name)
+	}
+	f.Plugins = h.Registry.Plugins()
+	return f, nil
 }
 
 func printStatus(w io.Writer, dir string, plugins []registry.Status) error {

@@ -51,7 +51,7 @@ func installed(t *testing.T, config string) *installation {
 	}
 	return &installation{home: home, Subject: Subject{
 		Settings: s, Broken: broken, Program: program, Now: time.Now(),
-		Plugins: func(context.Context) ([]registry.Status, error) { return nil, nil },
+		Load: func(context.Context) (Folder, error) { return Folder{}, nil },
 	}}
 }
 
@@ -86,13 +86,13 @@ func TestExamine_namesEachFault(t *testing.T) {
 			Problem, "configuration", "(mode 0666)"},
 		"no plugin folder": {"", func(i *installation) { remove(t, filepath.Join(i.home, "plugins")) }, Warning, "plugin folder", "there is no folder"},
 		"a held plugin": {"", func(i *installation) {
-			i.Plugins = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateHeld, Error: "the bytes changed"})
+			i.Load = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateHeld, Error: "the bytes changed"})
 		}, Problem, "plugin a", "held: the bytes changed"},
 		"a held update": {"", func(i *installation) {
-			i.Plugins = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Error: "new bytes are held"})
+			i.Load = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Error: "new bytes are held"})
 		}, Warning, "plugin a", "new bytes are held"},
 		"a folder that fails": {"", func(i *installation) {
-			i.Plugins = func(context.Context) ([]registry.Status, error) { return nil, errors.New("disk on fire") }
+			i.Load = func(context.Context) (Folder, error) { return Folder{}, errors.New("disk on fire") }
 		}, Problem, "plugins", "disk on fire"},
 		"a client without its program": {"", func(i *installation) {
 			write(t, filepath.Join(i.home, ".claude.json"), `{"mcpServers":{"sallyport":{"command":"/nowhere/sallyport","args":["serve","/x"]}}}`)
@@ -108,7 +108,7 @@ func TestExamine_namesEachFault(t *testing.T) {
 			i.Now = i.Now.Add(2 * time.Hour)
 		}, Warning, "leftover", "incoming-1"},
 		"a secret": {"", func(i *installation) {
-			i.Secrets = func() ([]Secret, error) { return []Secret{{"KEY", "a", "unset: set it"}}, nil }
+			i.Secrets = func() ([]Secret, error) { return []Secret{{"KEY", "a", "unset: set it", ""}}, nil }
 		}, Warning, "secret KEY", "a uses it: unset: set it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestExamine_namesEachFault(t *testing.T) {
 
 func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
 	i := installed(t, "plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
-	i.Plugins = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Digest: "sha256:0123456789abcdef"})
+	i.Load = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Digest: "sha256:0123456789abcdef"})
 	write(t, filepath.Join(i.home, "state", "sallyport.lock"), `{"version":1,"plugins":{"a":{"digest":"sha256:`+strings.Repeat("0", 64)+
 		`","origin":{"from":"oci://a.example/a:1","digest":"sha256:`+strings.Repeat("1", 64)+`","signer":"minisign 00"}}}}`)
 	write(t, filepath.Join(i.home, ".claude.json"), `{"mcpServers":{"sallyport":{"command":"`+i.Program+`","args":["serve","`+i.home+`/plugins"]}}}`)
@@ -221,8 +221,8 @@ func TestReport_keepsAFindingWhoseRepairFails(t *testing.T) {
 	}
 }
 
-func statuses(all ...registry.Status) func(context.Context) ([]registry.Status, error) {
-	return func(context.Context) ([]registry.Status, error) { return all, nil }
+func statuses(all ...registry.Status) func(context.Context) (Folder, error) {
+	return func(context.Context) (Folder, error) { return Folder{Plugins: all}, nil }
 }
 
 func chmod(t *testing.T, path string, mode os.FileMode) {

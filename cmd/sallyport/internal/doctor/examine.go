@@ -9,7 +9,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/registry"
 )
 
 // Subject is the installation to examine.
@@ -18,8 +17,8 @@ type Subject struct {
 	Broken   error     // the error of the configuration file; nil if it is valid
 	Program  string    // path of this program
 	Now      time.Time // the time of the examination
-	// Plugins loads the plugin folder and returns the status of each plugin.
-	Plugins func(context.Context) ([]registry.Status, error)
+	// Load loads the plugin folder.
+	Load func(context.Context) (Folder, error)
 	// Secrets returns the secrets of grants that have no value; see Secret.
 	Secrets func() ([]Secret, error)
 }
@@ -27,7 +26,8 @@ type Subject struct {
 // Secret is a secret that a grant uses and that has no value.
 type Secret struct {
 	Name, Plugin string
-	State        string // the reason, with the command that sets it
+	State        string // the reason
+	Next         string // the command that sets it; "" if there is none
 }
 
 // Examine examines an installation. It writes nothing but the caches that loading a plugin folder fills.

@@ -21,14 +21,14 @@ func (s Subject) plugins(ctx context.Context, r *Report) {
 		r.add(Note, "plugins", "not loaded: the folders and the configuration come first")
 		return
 	}
-	all, err := s.Plugins(ctx)
+	folder, err := s.Load(ctx)
 	if err != nil {
 		r.add(Problem, "plugins", "%v", err)
 		return
 	}
 	found := 0
 	origins := s.origins()
-	for _, p := range all {
+	for _, p := range folder.Plugins {
 		if p.File == "" {
 			continue // built into the program
 		}
@@ -38,6 +38,7 @@ func (s Subject) plugins(ctx context.Context, r *Report) {
 	if found == 0 {
 		r.add(Note, "plugins", "none in %s", s.Settings.Text("dir")).next("sallyport add SOURCE")
 	}
+	s.wants(ctx, r, folder)
 }
 
 // origins describes the sources of plugins that add installed, by name.
@@ -116,7 +117,7 @@ func (s Subject) grants(r *Report) {
 		r.add(Warning, "secrets", "%v", err)
 	}
 	for _, x := range unset {
-		r.add(Warning, "secret "+x.Name, "%s uses it: %s", x.Plugin, x.State)
+		r.add(Warning, "secret "+x.Name, "%s uses it: %s", x.Plugin, x.State).next(x.Next)
 	}
 }
 
