@@ -88,6 +88,7 @@ func hinted(err error) error {
 // adding holds the flags of add.
 type adding struct {
 	fetchFlags
+	indexFlags
 	name    string
 	replace bool
 	wiring
@@ -98,8 +99,8 @@ func newAdd(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add SOURCE [DIR]",
 		Short: "install a plugin from a file, a folder, the web or an OCI registry, after showing what it is",
-		Long: `Install a plugin from a file, a folder, https://… or oci://REGISTRY/NAME[:TAG][@DIGEST]. The plugin is fetched and
-shown: its tools, its wants with their reasons, its size and digest. You are asked whether to install it, and for each
+		Long: `Install a plugin from a file, a folder, https://…, oci://REGISTRY/NAME[:TAG][@DIGEST], or by its name in an index that
+the configuration names (indexes:, see sallyport search). The plugin is fetched and shown: its tools, its wants with their reasons, its size and digest. You are asked whether to install it, and for each
 want whether to grant it. If no MCP client of yours starts a host on the folder yet, you are asked about each: an entry
 is added to its file, everything else in it stays, and a backup is kept. The answers are read from the terminal, and
 from nowhere else.
@@ -120,14 +121,11 @@ Exit code 1: you said no, and nothing was changed.`,
 			if a.server, err = launchedServer(c, s); err != nil {
 				return err
 			}
-			r, err := source.Parse(args[0])
-			if err != nil {
-				return err
-			}
-			return a.run(c.Context(), s, std, r)
+			return a.run(c.Context(), s, std, args[0])
 		},
 	}
-	a.flags(c)
+	a.fetchFlags.flags(c)
+	a.indexFlags.flags(c)
 	c.Flags().StringVar(&a.name, "name", "", "`name` of the plugin, in place of that of its source")
 	c.Flags().StringSliceVar(&a.chosen, "client", nil, "a `client` that is to start this host, without a question: "+clients.Names()+"; none asks about none")
 	c.Flags().BoolVar(&a.replace, "replace", false, "also in place of a plugin of that name with another source")
@@ -136,10 +134,20 @@ Exit code 1: you said no, and nothing was changed.`,
 }
 
 // run fetches a plugin, shows it, asks, and installs it.
-func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, r source.Ref) error {
+func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, from string) error {
+	r, entry, err := a.find(ctx, s, a.fetcher(), from)
+	if err != nil {
+		return err
+	}
 	artifact, err := a.fetch(ctx, s, r)
 	if err != nil {
 		return err
+	}
+	if entry != nil {
+		if err := entry.Check(artifact); err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+		artifact.Stem = entry.Stem()
 	}
 	std.detach(s)
 	defer std.flush()
@@ -148,6 +156,9 @@ func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, r sou
 		return a.refusal(r, err)
 	}
 	defer c.Close()
+	if entry != nil {
+		c.Note = noteOf(*entry, c.Wants)
+	}
 	if err := installed(ctx, s, std, c); err != nil {
 		return err
 	}
@@ -213,6 +224,7 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 	if o := c.Before.Origin; o != nil && older(c.Origin.Version, o.Version) {
 		fmt.Fprintf(&text, "older   this is version %s, and %s was added before\n", ui.Line(c.Origin.Version), ui.Line(o.Version))
 	}
+	text.WriteString(c.Note)
 	fmt.Fprintf(&text, "into    %s\n\n", ui.Line(c.File))
 	if !c.New() && c.Review != nil {
 		review.Print(&text, c.Review, false)

@@ -123,7 +123,7 @@ func (f *Fetcher) Newest(ctx context.Context, r Ref) (string, error) {
 
 // client returns a client for the host of a reference.
 func (f *Fetcher) client(r Ref) *http.Client {
-	named := []string{r.host()}
+	named := []string{r.named()}
 	for _, host := range f.o.Named {
 		named = append(named, withPort(host, "443"), withPort(host, "80"))
 	}

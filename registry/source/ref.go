@@ -34,6 +34,11 @@ type Ref struct {
 	image  registry.Reference // without tag and digest
 	tag    string
 	digest string // the required digest of the image; "" is any
+
+	// suggested means that an index named the reference. Then its host has to be public, unless it is by, the host of the
+	// index itself.
+	suggested bool
+	by        string
 }
 
 // Parse parses a reference: a path, file://…, https://… or oci://REGISTRY/NAME[:TAG][@DIGEST].
@@ -156,6 +161,32 @@ func (r Ref) Moving() string {
 
 // Fixed reports whether the reference can never name other bytes.
 func (r Ref) Fixed() bool { return r.digest != "" }
+
+// Names reports whether the reference requires a digest.
+func (r Ref) Names(digest string) bool { return r.digest == digest }
+
+// At returns the reference of an image with a required digest; other references stay.
+func (r Ref) At(digest string) Ref {
+	if r.scheme == schemeOCI {
+		r.digest = digest
+	}
+	return r
+}
+
+// Suggested returns the reference as one that the document at another reference names: its host has to be public, or that
+// of the document.
+func (r Ref) Suggested(by Ref) Ref {
+	r.suggested, r.by = true, by.host()
+	return r
+}
+
+// named returns the host that may be on a private network, because the operator named it.
+func (r Ref) named() string {
+	if r.suggested && r.host() != r.by {
+		return r.by
+	}
+	return r.host()
+}
 
 // Local reports whether the reference is a path of this machine.
 func (r Ref) Local() bool { return r.scheme == schemeFile }

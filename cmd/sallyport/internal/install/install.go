@@ -61,6 +61,7 @@ type Candidate struct {
 	Review *registry.Review
 	// Before is the pin of the name; without a digest if it has none.
 	Before lock.Pin
+	Note   string // a remark on its source, which is shown before it is installed; "" is none
 
 	settings *settings.Settings
 	artifact *source.Artifact

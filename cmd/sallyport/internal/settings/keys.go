@@ -75,6 +75,7 @@ func Keys() []Key {
 		{"state_keys", Path, "", "", fixed, "file of keys that seal calls waiting for an answer, shared by hosts behind one address; unset is a key in the state folder; a call continues only for the token that began it, so hosts that share keys share their tokens too"},
 		{"trusted_root", Path, "", "", fixed, "the trusted root of sigstore, which signatures are verified against; unset is trusted_root.json in the state folder, where sallyport trust update writes that of the public instance"},
 		{"workspace", Path, "", "", live, "the folder of {workspace} in grants; plugins see it as /workspace"},
+		{"indexes", List, "", "", fixed, "where search and add look for a name: files, https://… and mcp+https://… for registries of MCP servers"},
 		{"search", Bool, "false", "search", fixed, "list two tools, sallyport-search and sallyport-call, in place of all"},
 		{"http.addr", Text, "", "http", fixed, "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},
 		{"http.path", Text, "/mcp", "", fixed, "path of the endpoint"},
