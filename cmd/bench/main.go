@@ -48,7 +48,7 @@ func suites() []suite {
 	return []suite{
 		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"tools", benchTools}, {"peers", benchPeers}, {"startup", benchStartup}, {"firstcall", benchFirstCall}, {"fifty", benchFifty}, {"cores", benchCores},
 		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"questions", benchQuestions}, {"fairness", benchFairness},
-		{"wrapped", benchWrapped}, {"servers", benchServers}, {"idle", benchIdleServers},
+		{"wrapped", benchWrapped}, {"servers", benchServers}, {"idle", benchIdleServers}, {"github", benchGitHub},
 	}
 }
 
