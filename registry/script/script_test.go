@@ -51,7 +51,7 @@ func TestEngine_isBuiltFromItsSource(t *testing.T) {
 }
 
 func TestPythonEngine_isBuiltFromItsSource(t *testing.T) {
-	isBuiltFrom(t, "python", "make python-engine", "build.sh", "Makefile", "package-lock.json", "engine.c", "json.c", "ordered.c", "unwind.c", "unwind.h",
+	isBuiltFrom(t, "python", "make python-engine", "build.sh", "Makefile", "package-lock.json", "builtins.c", "engine.c", "json.c", "literals.h", "ordered.c", "re.c", "unwind.c", "unwind.h",
 		"setjmp.h", "mpconfigport.h", "mphalport.h", "unwind/main.go", "unwind/module.go", "engine.wasm")
 }
 

@@ -38,6 +38,21 @@ sed -i '/^static mp_obj_t dict_popitem/,/^}/s/size_t cur = 0;/size_t cur = self-
 sed -i 's/^mp_obj_t mp_obj_equal_not_equal(.*{$/&\n    mp_cstack_check();/; s/^#include "py\/runtime.h"/&\n#include "py\/cstack.h"/' "$top/py/obj.c"
 sed -i 's/^static void compile_node(.*{$/&\n    mp_cstack_check();/; s/^#include "py\/runtime.h"/&\n#include "py\/cstack.h"/' "$top/py/compile.c"
 sed -i 's/^        case MP_UNARY_OP_HASH: {$/&\n            mp_cstack_check();/; s/^#include "py\/runtime.h"/&\n#include "py\/cstack.h"/' "$top/py/objtuple.c"
+# Stars in literals: literals.h.
+sed -i 's/rule(dictorsetmaker_item), opt_rule(dictorsetmaker_tail)/rule(dictorsetmaker_part), opt_rule(dictorsetmaker_tail)/; s/list_with_end, rule(dictorsetmaker_item), tok(DEL_COMMA))/list_with_end, rule(dictorsetmaker_part), tok(DEL_COMMA))\nDEF_RULE_NC(dictorsetmaker_part, or(3), rule(star_expr), rule(arglist_dbl_star), rule(dictorsetmaker_item))/' "$top/py/grammar.h"
+sed -i '/^static void compile_generic_tuple/i #include "literals.h"' "$top/py/compile.c"
+sed -i '/^static void compile_generic_tuple/,/^}/s/^    size_t num_nodes = .*/&\n    if (sp_any_starred(num_nodes, pns->nodes)) {\n        sp_tuple(comp, num_nodes, pns->nodes);\n        return;\n    }/' "$top/py/compile.c"
+sed -i '/^static void compile_atom_bracket/,/^}/{s/^            \/\/ list with N items/            if (sp_any_starred(MP_PARSE_NODE_STRUCT_NUM_NODES(pns2), pns2->nodes)) {\n                sp_list(comp, MP_PARSE_NODE_STRUCT_NUM_NODES(pns2), pns2->nodes);\n                return;\n            }/; s/^        \/\/ list with 1 item/        if (sp_is_starred(pns->nodes[0])) {\n            sp_list(comp, 1, pns->nodes);\n            return;\n        }/}' "$top/py/compile.c"
+sed -i '/^static void compile_atom_brace_helper(.*{$/,/^}/s/^    mp_parse_node_t pn = pns->nodes\[0\];/&\n    if (create_map \&\& sp_braces(comp, pn)) {\n        return;\n    }/' "$top/py/compile.c"
+sed -i 's/^                    && !MP_PARSE_NODE_IS_STRUCT_KIND(pns0->nodes\[0\], PN_star_expr)/                    \&\& !sp_any_starred(n_pns0, pns1->nodes)\n&/' "$top/py/compile.c"
+# A bool is an int for isinstance, int has a keyword, slices have steps, and repr keeps letters beyond ASCII: builtins.c.
+sed -i '/^static mp_obj_t mp_obj_is_subclass(.*{$/,/^}/s/|| mp_obj_is_subclass_fast(object, items\[i\])/& || (object == MP_OBJ_FROM_PTR(\&mp_type_bool) \&\& items[i] == MP_OBJ_FROM_PTR(\&mp_type_int))/' "$top/py/objtype.c"
+sed -i '/^static mp_obj_t mp_obj_int_make_new/,/^}/s/^    mp_arg_check_num(.*/    mp_obj_t with_base[2];\n    if (n_args == 1 \&\& n_kw == 1 \&\& args[1] == MP_OBJ_NEW_QSTR(MP_QSTR_base)) {\n        with_base[0] = args[0], with_base[1] = args[2];\n        args = with_base, n_args = 2, n_kw = 0;\n    }\n&/' "$top/py/objint.c"
+sed -i '/^static void uni_print_quoted/,/^}/s/^        } else if (ch < 0x100) {/        } else if (sp_print_letter(print, ch)) {\n&/; s/^static void uni_print_quoted/bool sp_print_letter(const mp_print_t *print, unichar c);\n&/' "$top/py/objstrunicode.c"
+sed -i '/^static mp_obj_t mp_builtin_round/,/^}/s/MICROPY_FLOAT_C_FUN(nearbyint)(val \* mult) \/ mult/sp_round(val, num_dig)/; s/^static mp_obj_t mp_builtin_round/double sp_round(double v, int digits);\n&/' "$top/py/modbuiltins.c"
+sed -i 's/^\( *\)mp_raise_NotImplementedError(MP_ERROR_TEXT("only slices with step=1 (aka None) are supported"));/\1{ extern mp_obj_t sp_slice(mp_obj_t, mp_obj_t); return sp_slice(self_in, index); }/' "$top/py/objstr.c" "$top/py/objstrunicode.c" "$top/py/objtuple.c"
+# hashlib.py has the rest of it.
+sed -i 's/MP_REGISTER_EXTENSIBLE_MODULE(MP_QSTR_hashlib,/MP_REGISTER_MODULE(MP_QSTR__hashlib,/' "$top/extmod/modhashlib.c"
 # Numbers as CPython reads and writes them: json.c.
 sed -i 's/^    mp_format_float(o_val, buf, sizeof(buf), .g., precision, .\\0.);/    { extern size_t sp_format_double(double, char *); sp_format_double(o_val, buf); }/' "$top/py/objfloat.c"
 sed -i 's/^    if (allow_imag && str < top && (\*str | 0x20) == .j.) {/    { extern double sp_parse_double(const char *, const char *, double); dec_val = sp_parse_double(str_val_start, str, dec_val); }\n&/' "$top/py/parsenum.c"

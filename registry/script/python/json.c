@@ -21,7 +21,7 @@ size_t sp_format_double(double v, char *buf)
     if (isinf(v))
         return strlen(strcpy(buf, v < 0 ? "-inf" : "inf"));
     char digits[32];
-    for (int precision = 15; precision <= 17; precision++) {
+    for (int precision = fabs(v) < 0x1p-1022 ? 1 : 15; precision <= 17; precision++) { // subnormal numbers have fewer
         snprintf(digits, sizeof digits, "%.*e", precision - 1, v);
         if (strtod(digits, NULL) == v)
             break;

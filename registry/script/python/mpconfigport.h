@@ -65,8 +65,7 @@ typedef long mp_off_t;
 #define MICROPY_PY_HASHLIB_SHA1 (0)
 #define MICROPY_PY_HASHLIB_SHA256 (1)
 #define MICROPY_PY_SSL (0)
-#define MICROPY_PY_RE_MATCH_GROUPS (1)
-#define MICROPY_PY_RE_MATCH_SPAN_START_END (1)
+#define MICROPY_PY_RE (0)
 
 // Imports and loops stop at a number of steps while a script is imported.
 extern int sp_importing;

@@ -6,7 +6,7 @@ def answer(expression):
     try:
         return repr(eval(expression))
     except Exception as e:
-        return type(e).__name__ + (": " + str(e) if isinstance(e, ValueError) and "json" in expression else "")
+        return type(e).__name__.replace("PatternError", "error") + (": " + str(e) if isinstance(e, ValueError) and "json" in expression else "")
 
 
 if __name__ == "__main__":
