@@ -18,6 +18,9 @@ func goals() []goal {
 	return []goal{
 		{row: "tools_stdio_report_1_go_over_gosdk", limit: 1.3},
 		{row: "tools_stdio_report_1_go_over_go_kept", limit: 1.15},
+		{row: "language_100B_ts_p50", limit: 250},
+		{row: "language_100B_ts_over_ts_kept", limit: 1.25},
+		{row: "language_100B_ts_over_node", limit: 1},
 		{row: "tools_http_report_1_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_report_8_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_report_32_rust_over_mcpgo", limit: 1},

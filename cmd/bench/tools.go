@@ -45,7 +45,7 @@ func launchHost(ctx context.Context, name, file, state, transport string) (*serv
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(plugins, "tools.wasm"), wasm, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(plugins, "tools"+filepath.Ext(file)), wasm, 0o644); err != nil {
 		return nil, err
 	}
 	text := fmt.Sprintf("plugins:\n  tools:\n    prefix: false\n    dev: true\n    state: %s\n", state)
@@ -108,23 +108,15 @@ func benchTools(ctx context.Context, o options) ([]row, error) {
 }
 
 func benchToolsOn(ctx context.Context, o options, transport string) ([]row, error) {
-	servers := map[string]*server{}
-	defer func() {
-		for _, p := range servers {
-			p.stop()
-		}
-	}()
-	for _, s := range toolServers() {
-		p, err := s.start(ctx, transport)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		servers[s.name] = p
+	servers, stop, err := startAll(ctx, toolServers(), transport)
+	defer stop()
+	if err != nil {
+		return nil, err
 	}
 	var rows []row
 	for _, c := range []toolCall{echoCall(payload(100)), reportCall(), shaCall()} {
 		for _, inFlight := range []int{1, 8, 32} {
-			results, err := measureTools(servers, c, inFlight, o)
+			results, err := measureTools(servers, toolServers(), c, inFlight, o)
 			if err != nil {
 				return nil, err
 			}
@@ -143,10 +135,10 @@ func benchToolsOn(ctx context.Context, o options, transport string) ([]row, erro
 }
 
 // measureTools measures one call in all servers, in turn.
-func measureTools(servers map[string]*server, c toolCall, inFlight int, o options) (map[string]*measured, error) {
+func measureTools(servers map[string]*server, all []toolServer, c toolCall, inFlight int, o options) (map[string]*measured, error) {
 	results := map[string]*measured{}
 	for round := range 1 + min(o.rounds, peerRounds) {
-		for _, s := range toolServers() {
+		for _, s := range all {
 			if round <= 1 { // the first round only warms
 				results[s.name] = &measured{}
 			}
@@ -161,15 +153,20 @@ func measureTools(servers map[string]*server, c toolCall, inFlight int, o option
 // toolRatios returns the time of a call in this host over that in the native servers and in a kept instance, and the
 // tail of its latencies.
 func toolRatios(setting string, results map[string]*measured) []row {
-	var rows []row
-	for _, pair := range [][2]string{{"go", "gosdk"}, {"go", "go_kept"}, {"rust", "gosdk"}, {"rust", "mcpgo"}, {"rust", "node"}, {"extism", "extism_kept"}} {
-		over := ratios(results[pair[1]].rates, results[pair[0]].rates)
-		rows = append(rows, row{Name: setting + pair[0] + "_over_" + pair[1], Value: median(over), Unit: "ratio",
-			note: fmt.Sprintf("p50 %.4g µs against %.4g µs; %s", results[pair[0]].latency(50), results[pair[1]].latency(50), spread(over))})
-	}
+	rows := timeOver(setting, results, [][2]string{{"go", "gosdk"}, {"go", "go_kept"}, {"rust", "gosdk"}, {"rust", "mcpgo"}, {"rust", "node"}, {"extism", "extism_kept"}})
 	for _, s := range toolServers() {
 		m := results[s.name]
 		rows = append(rows, row{Name: setting + s.name + "_tail", Value: m.latency(99) / m.latency(50), Unit: "p99/p50", note: beside})
+	}
+	return rows
+}
+
+// timeOver returns for each pair of servers the time of a call in the first over that in the second.
+func timeOver(setting string, results map[string]*measured, pairs [][2]string) (rows []row) {
+	for _, pair := range pairs {
+		over := ratios(results[pair[1]].rates, results[pair[0]].rates)
+		rows = append(rows, row{Name: setting + pair[0] + "_over_" + pair[1], Value: median(over), Unit: "ratio",
+			note: fmt.Sprintf("p50 %.4g µs against %.4g µs; %s", results[pair[0]].latency(50), results[pair[1]].latency(50), spread(over))})
 	}
 	return rows
 }
