@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
-	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 func newCall(std stdio) *cobra.Command {
@@ -70,6 +70,22 @@ type onePlugin struct {
 	grants []string
 	seed   string // "" uses real clocks and random numbers
 	text   bool   // print the texts of the result instead of its JSON
+
+	state runtime.State     // "" is what the plugin asks for
+	web   http.RoundTripper // nil is the web
+	keys  string            // the folder of its keys; "" is the state folder
+}
+
+// connect loads the plugin and returns a client of its host.
+func (p onePlugin) connect(ctx context.Context, s *settings.Settings, std stdio) (*localClient, error) {
+	h, err := p.open(ctx, s, std)
+	if err == nil {
+		return newLocalClient(h, std.err), nil
+	}
+	if h != nil {
+		err = errors.Join(err, closeWithin(drain, h.Close))
+	}
+	return nil, err
 }
 
 // open loads the plugin. On some errors the host is returned too, and the caller must close it.
@@ -79,8 +95,10 @@ func (p onePlugin) open(ctx context.Context, s *settings.Settings, std stdio) (*
 		return nil, err
 	}
 	bare := false
-	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: host.Limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: logging.For(s, std.err), Files: []registry.File{{Path: p.file, Config: config}}})
+	config := registry.Config{Prefix: &bare, Grants: allowed, Limits: host.Limits(s, settings.Limits{}), Frozen: p.seed != "", Seed: p.seed, State: p.state}
+	h, err := host.Open(ctx, host.Options{
+		Settings: s, Logger: logging.For(s, std.err), Files: []registry.File{{Path: p.file, Config: config}}, Web: p.web, Keys: p.keys,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -107,55 +125,45 @@ func failure(h *host.Host) error {
 	return nil
 }
 
-// callOnce sends one tools/call through the same server that clients use.
+// callOnce loads a plugin for one call.
 func callOnce(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) (err error) {
 	if _, err := jsonraw.ParseObject([]byte(arguments)); err != nil {
 		return ui.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
 	}
 	std.detach(s)
-	h, err := p.open(ctx, s, std)
-	if h != nil {
-		defer func() { err = errors.Join(err, closeWithin(drain, h.Close)) }()
-	}
+	c, err := p.connect(ctx, s, std)
 	if err != nil {
 		return err
 	}
-	warnOfOthers(s, std, h.Registry.Plugins())
-	server := protocol.NewServer(h.Registry, &protocol.Options{Name: "sallyport", Version: host.Version(), Store: h.Store})
-	defer server.Close(ctx)
-	conn := server.Connect(protocol.ConnOptions{Principal: "cli"})
-	defer conn.Close()
+	defer func() { err = errors.Join(err, c.close(ctx)) }()
+	warnOfOthers(s, std, c.host.Registry.Plugins())
+	return c.callTool(ctx, s, std, p, tool, arguments)
+}
+
+// callTool makes one call, whose questions a person at the terminal answers, and prints its result.
+func (c *localClient) callTool(ctx context.Context, s *settings.Settings, std stdio, p onePlugin, tool, arguments string) error {
 	person, nobody := ui.OpenTerminal()
 	if nobody == nil {
 		defer person.Close()
 	}
-	params := callParams(tool, arguments, person != nil)
-	for range maxRounds {
-		request := &jsonrpc.Message{ID: json.RawMessage("1"), Method: "tools/call", Params: params}
-		r := conn.Handle(ctx, request, func(msg []byte) { fmt.Fprintln(std.err, notice(msg)) })
-		switch {
-		case r.Err == nil:
-		case r.Err.Code == jsonrpc.CodeMissingCapability && nobody != nil:
-			return ui.Hint(fmt.Errorf("the tool asks you something: %w", nobody), "call it at a terminal, where you can answer")
-		case r.Err.Foreign:
-			fmt.Fprintf(std.err, "sallyport: the tool answered error %d: %s\n", r.Err.Code, ui.Lines(r.Err.Message))
-			return exitCode(exitTool)
-		default:
-			return refused(r.Err, p.file, tool, h.Registry.Plugins())
-		}
+	r, err := c.request(ctx, "tools/call", callParams(tool, arguments, person != nil), func(ctx context.Context, result json.RawMessage) (answers, bool, error) {
 		std.flush() // before a question at the terminal
-		answers, asked, err := askPerson(ctx, person, jsonraw.Get(r.Body, "result"))
-		if err != nil {
-			return err
-		}
-		if !asked {
-			noteGrants(s, std, jsonraw.Get(r.Body, "result"), h.Registry.Plugins())
-			std.flush()
-			return printResult(std, r.Body, p.text)
-		}
-		params = withAnswers(callParams(tool, arguments, true), answers)
+		return askPerson(ctx, person, result)
+	})
+	switch {
+	case err != nil:
+		return err
+	case r.Err == nil:
+		noteGrants(s, std, jsonraw.Get(r.Body, "result"), c.host.Registry.Plugins())
+		std.flush()
+		return printResult(std, r.Body, p.text)
+	case r.Err.Code == jsonrpc.CodeMissingCapability && nobody != nil:
+		return ui.Hint(fmt.Errorf("the tool asks you something: %w", nobody), "call it at a terminal, where you can answer")
+	case r.Err.Foreign:
+		fmt.Fprintf(std.err, "sallyport: the tool answered error %d: %s\n", r.Err.Code, ui.Lines(r.Err.Message))
+		return exitCode(exitTool)
 	}
-	return fmt.Errorf("the tool asked %d times: that is enough", maxRounds)
+	return refused(r.Err, p.file, tool, c.host.Registry.Plugins())
 }
 
 // refused converts a protocol error. For a tool that was left out it returns the reason, for an unknown one a hint.
@@ -173,16 +181,13 @@ func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) err
 	return fmt.Errorf("error %d: %s", e.Code, e.Message)
 }
 
-// callParams returns the params of a request of the latest protocol revision, which needs no session. With asks they
-// declare support for form elicitation.
+// callParams returns the params of a call. With asks they declare support for form elicitation.
 func callParams(tool, arguments string, asks bool) json.RawMessage {
 	can := "{}"
 	if asks {
 		can = `{"elicitation":{"form":{}}}`
 	}
-	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`,
-		jsonraw.AppendString(nil, tool), arguments, envelope.Versions()[0])
-	return fmt.Appendf(params, `"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/logLevel":"debug","progressToken":1}}`, can)
+	return requestParams(jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, tool)}, {Key: "arguments", Value: json.RawMessage(arguments)}}, can)
 }
 
 // noteGrants notes on standard error, after a refusal, that the plugin's grants in the configuration do not apply to call.

@@ -50,6 +50,8 @@ type Options struct {
 	UserAgent string
 	// MaxResponse limits the body of a response, in bytes; 0 is the constant MaxResponse.
 	MaxResponse int64
+	// Instead answers requests in place of the web: no name is resolved and nothing is sent. Nil is the web.
+	Instead http.RoundTripper
 }
 
 // Client sends the requests of one plugin. Connections are never shared between clients, nor between requests of
@@ -201,6 +203,13 @@ func (c *Client) Do(ctx context.Context, r *Request, data []byte, x Exchange) (*
 	return c.receive(ctx, r, res, x, func() { release(); x.Done() }), nil
 }
 
+func (c *Client) transport(u use) http.RoundTripper {
+	if c.o.Instead != nil {
+		return c.o.Instead
+	}
+	return c.transports[u]
+}
+
 // roundTrip sends the request and checks the response header.
 func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Exchange) (*http.Response, error) {
 	if x.Searched {
@@ -214,7 +223,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request, data []byte, x Excha
 	if secret {
 		out.Header.Set("Accept-Encoding", "identity") // an encoded body cannot be searched
 	}
-	res, err := c.transports[use{x.Reach, !grant.IsSafe(r.Method)}].RoundTrip(out)
+	res, err := c.transport(use{x.Reach, !grant.IsSafe(r.Method)}).RoundTrip(out)
 	if err != nil {
 		if cause := context.Cause(out.Context()); cause == errGoingAway {
 			err = cause

@@ -9,6 +9,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -44,6 +45,10 @@ type Options struct {
 	Lock *lock.Lock
 	// Files, if not nil, are the only files loaded: no folder is watched, and the operator is not asked.
 	Files []registry.File
+	// Web answers the requests of plugins in place of the web; nil is the web.
+	Web http.RoundTripper
+	// Keys is the folder of the plugins' keys in place of the state folder; "" is that.
+	Keys string
 }
 
 // Host holds the components below the transports.
@@ -73,13 +78,15 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	age, size := s.Keep("audit.keep")
 	h := &Host{
-		Engine: engine, Store: store.New(store.Options{Dir: s.Text("state")}), settings: s, log: log,
+		Engine: engine, Store: store.New(store.Options{Dir: cmp.Or(o.Keys, s.Text("state"))}), settings: s, log: log,
 		audit: audit.New(s.State().Audit(), audit.Options{
 			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
 			Keep:   audit.Keep{Age: age, Bytes: size},
 		}),
 	}
-	h.Gates = h.newGates(o.Files)
+	gates := h.gateOptions(o.Files)
+	gates.Web.Instead = o.Web
+	h.Gates = hostfuncs.NewHost(gates)
 	if o.Files == nil {
 		pruneRecordings(s)
 	}
@@ -107,14 +114,10 @@ func newEngine(ctx context.Context, s *settings.Settings, log *slog.Logger) (*ru
 // Gates returns the gates of a host that serves nothing, to query their decisions. The caller closes them.
 func Gates(s *settings.Settings) *hostfuncs.Host {
 	h := &Host{settings: s, log: slog.New(slog.DiscardHandler)}
-	return h.newGates(nil)
+	return hostfuncs.NewHost(h.gateOptions(nil))
 }
 
-// newGates returns the gates, with Sallyport's own files denied to every plugin.
-func (h *Host) newGates(files []registry.File) *hostfuncs.Host {
-	return hostfuncs.NewHost(h.gateOptions(files))
-}
-
+// gateOptions returns those of the gates, with Sallyport's own files denied to every plugin.
 func (h *Host) gateOptions(files []registry.File) *hostfuncs.Options {
 	s := h.settings
 	home, err := os.UserHomeDir()
