@@ -99,7 +99,8 @@ func (d *development) run(ctx context.Context, ticks <-chan struct{}) (err error
 			err = errors.Join(err, d.loaded.close(ctx))
 		}
 	}()
-	lines := linesOf(ctx, d.std.in)
+	next := make(chan struct{})
+	lines := linesOf(ctx, d.std.in, next)
 	d.reload(ctx)
 	for {
 		select {
@@ -113,18 +114,29 @@ func (d *development) run(ctx context.Context, ticks <-chan struct{}) (err error
 			}
 			d.reload(ctx) // a call gets what is saved by now
 			d.command(ctx, strings.TrimSpace(line))
+			select {
+			case next <- struct{}{}:
+			case <-ctx.Done():
+				return nil
+			}
 		}
 	}
 }
 
-// linesOf sends the lines of the input. It ends with the input, or with the process.
-func linesOf(ctx context.Context, in io.Reader) <-chan string {
+// linesOf sends the lines of the input. It reads one only after next, since a call may ask at the same terminal. It ends
+// with the input, or with the process.
+func linesOf(ctx context.Context, in io.Reader, next <-chan struct{}) <-chan string {
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
 		for s := bufio.NewScanner(in); s.Scan(); {
 			select {
 			case lines <- s.Text():
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case <-next:
 			case <-ctx.Done():
 				return
 			}
