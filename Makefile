@@ -132,8 +132,10 @@ escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev
 	cd hostfuncs/testdata/escape && clang --target=wasm32-wasi -mexec-model=reactor -Os -Wl,--strip-all -o escape.wasm escape.c && \
 	  sha256sum escape.c escape.wasm > SHA256SUMS
 
-# The guest in Rust of the comparison is committed; SHA256SUMS ties it to its source, and a test holds that.
-tools-guest: ## build it again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32 and lld
+# The guests in Rust and C of the comparison are committed; SHA256SUMS ties them to their source, and a test holds that.
+tools-guest: ## build them again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32, clang and lld
+	cd cmd/bench/testdata/toolsc && clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry,--strip-all -I../../../../pdk/c -o tools.wasm tools.c && \
+	  sha256sum tools.c tools.wasm > SHA256SUMS
 	cd cmd/bench/testdata/toolsrust && cargo build --quiet --release --locked --target wasm32-wasi --target-dir ../../../../build/tools-guest && \
 	  cp ../../../../build/tools-guest/wasm32-wasi/release/tools.wasm . && sha256sum Cargo.toml Cargo.lock src/lib.rs tools.wasm > SHA256SUMS
 

@@ -98,17 +98,19 @@ func TestIDOf_readsTheNumber(t *testing.T) {
 	}
 }
 
-// TestToolsGuest_isBuiltFromItsSource checks that the guest in Rust was built from its current source.
+// TestToolsGuest_isBuiltFromItsSource checks that the guests in Rust and C were built from their current source.
 func TestToolsGuest_isBuiltFromItsSource(t *testing.T) {
-	dir := filepath.Join("testdata", "toolsrust")
-	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"} {
-		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
-			t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make tools-guest", name, err)
+	for dir, names := range map[string][]string{"toolsrust": {"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"}, "toolsc": {"tools.c", "tools.wasm"}} {
+		dir = filepath.Join("testdata", dir)
+		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(raw), name); err != nil || !strings.Contains(string(sums), want) {
+				t.Errorf("%s: got other contents than SHA256SUMS, %v, want the same: run make tools-guest", name, err)
+			}
 		}
 	}
 }

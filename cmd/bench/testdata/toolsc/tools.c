@@ -1,4 +1,4 @@
-// The tool echo of the comparison of languages. tools.wasm is built of it, with pdk/c/sallyport.h, by make echo-guest.
+// The tool echo of the comparison of languages. tools.wasm is built of it, with pdk/c/sallyport.h, by make tools-guest.
 #include "sallyport.h"
 
 static sp_json echo(sp_call *c, sp_json args) { return sp_text(sp_str(args, "text")); }
