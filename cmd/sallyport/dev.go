@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,17 +88,24 @@ type development struct {
 	path     string // the file, or the folder that has it
 	grants   []string
 
+	copies  string       // a folder for copies of the loaded versions, which go on when the file has changed
+	version int          // the number of copies
 	file    string       // that was loaded last
+	copied  string       // its copy
 	loaded  *localClient // nil before the first version that loads
 	sources string       // the state of the files when they were looked at
 }
 
 // run loads the plugin, again after each change that is seen at a tick, and calls its tools, until the input ends.
 func (d *development) run(ctx context.Context, ticks <-chan struct{}) (err error) {
+	if d.copies, err = os.MkdirTemp("", "sallyport-dev-"); err != nil {
+		return err
+	}
 	defer func() {
 		if d.loaded != nil {
 			err = errors.Join(err, d.loaded.close(ctx))
 		}
+		err = errors.Join(err, os.RemoveAll(d.copies))
 	}()
 	next := make(chan struct{})
 	lines := linesOf(ctx, d.std.in, next)
@@ -158,7 +166,7 @@ func (d *development) reload(ctx context.Context) {
 	}
 	d.listTools(ctx)
 	if _, err := os.Stat(cases.Beside(d.file)); err == nil {
-		outcomes, err := runCases(ctx, d.settings, d.std, d.file, cases.Beside(d.file))
+		outcomes, err := runCases(ctx, d.settings, d.std, d.copied, cases.Beside(d.file))
 		if err == nil {
 			err = printOutcomes(d.std.out, outcomes)
 		}
@@ -181,15 +189,43 @@ func (d *development) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := onePlugin{file: file, grants: d.grants}.connect(ctx, d.settings, d.std)
+	copied, err := d.copyOf(file)
+	if err != nil {
+		return err
+	}
+	c, err := onePlugin{file: copied, grants: d.grants}.connect(ctx, d.settings, d.std)
 	if err != nil {
 		return err
 	}
 	if d.loaded != nil {
 		d.complain(d.loaded.close(ctx))
 	}
-	d.loaded, d.file = c, file
+	d.loaded, d.file, d.copied = c, file, copied
 	return nil
+}
+
+// copyOf copies a plugin file: a script with all that it imports.
+func (d *development) copyOf(file string) (string, error) {
+	var text []byte
+	var err error
+	if script.Is(file) {
+		text, _, err = script.Read(file)
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return "", err
+	}
+	d.version++
+	name := filepath.Base(file)
+	if script.Is(file) {
+		name = strings.TrimSuffix(name, filepath.Ext(name)) + ".wasm"
+	}
+	dir := filepath.Join(d.copies, strconv.Itoa(d.version))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, name), os.WriteFile(filepath.Join(dir, name), text, 0o600)
 }
 
 // build returns the file of the plugin. In a folder with a Makefile it runs make.

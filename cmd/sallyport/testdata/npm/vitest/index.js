@@ -20,6 +20,12 @@ function same(a, b) {
   return [...keys].every((k) => same(a[k], b[k]));
 }
 
+// contains compares as toMatchObject does: members that are not wanted count for nothing.
+function contains(a, b) {
+  if (typeof b !== "object" || !b || typeof a !== "object" || !a) return same(a, b);
+  return Object.keys(b).every((k) => contains(a[k], b[k])) && (!Array.isArray(b) || a.length === b.length);
+}
+
 function thrown(f) {
   try {
     f();
@@ -36,6 +42,8 @@ const matchers = {
   toBeDefined: (got) => got !== undefined,
   toBeNull: (got) => got === null,
   toBeInstanceOf: (got, want) => got instanceof want,
+  toMatch: (got, want) => (typeof want === "string" ? got.includes(want) : want.test(got)),
+  toMatchObject: contains,
   toContain: (got, want) => got.includes(want),
   toHaveLength: (got, want) => got.length === want,
   toThrow: (got, want) => {
