@@ -105,8 +105,12 @@ func said(all errcode.Errors) string {
 	return fmt.Sprintf("%.200q", all.Error())
 }
 
-// mismatch ends the library's error for an answer of another size than announced, which has no value of its own.
-const mismatch = "mismatch Content-Length"
+// Parts of errors of libraries that have no value of their own.
+const (
+	mismatch   = "mismatch Content-Length"                // an answer of another size than announced
+	brokenHTTP = "transport connection broken"            // an answer that is not HTTP, or whose head is too long
+	untyped    = "invalid response `Content-Type` header" // a manifest without a type
+)
 
 // transferred explains an error below HTTP, or of the bytes.
 func transferred(host string, err error) (hint string, reason error) {
@@ -128,6 +132,12 @@ func transferred(host string, err error) (hint string, reason error) {
 		return "", fmt.Errorf("the certificate of %s is not valid: %w", host, err)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "", fmt.Errorf("%s does not speak https", host)
+	case strings.Contains(err.Error(), brokenHTTP):
+		return "", fmt.Errorf("%s does not speak HTTP, or its answer is damaged: it is refused", host)
+	case strings.Contains(err.Error(), untyped):
+		return "", errors.New("the registry does not name the type of its manifest: it is refused")
+	case errors.Is(err, io.EOF):
+		return "try again", fmt.Errorf("%s closed the connection without an answer", host)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "", fmt.Errorf("the host of %s is not known", host)
 	case errors.Is(err, context.Canceled):

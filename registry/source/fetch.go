@@ -28,7 +28,7 @@ const (
 	maxPlugin = 128 << 20
 	// maxRedirects limits the redirects of one request; registries use one, to their storage.
 	maxRedirects = 5
-	// fetchTime limits the time of one fetch: 128 MiB at 500 KB/s.
+	// fetchTime is the default limit of one fetch: 128 MiB at 500 KB/s.
 	fetchTime = 5 * time.Minute
 	// retries limits how often a request is repeated that the server refused for now.
 	retries = 3
@@ -73,6 +73,8 @@ type Options struct {
 	Egress egress.Options
 	// Named are hosts, each "host" or "host:port", that may be on a private network or on this machine.
 	Named []string
+	// Time limits one fetch; 0 is five minutes.
+	Time time.Duration
 	// Wait is the first pause before a refused request is repeated; 0 is 250 ms.
 	Wait time.Duration
 }
@@ -87,12 +89,15 @@ func NewFetcher(o Options) *Fetcher {
 	if o.Wait == 0 {
 		o.Wait = 250 * time.Millisecond
 	}
+	if o.Time == 0 {
+		o.Time = fetchTime
+	}
 	return &Fetcher{o}
 }
 
 // Fetch fetches a plugin. Errors are sentences for the operator.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref) (*Artifact, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
 	defer cancel()
 	switch r.scheme {
 	case schemeFile:
@@ -115,7 +120,7 @@ func (f *Fetcher) Newest(ctx context.Context, r Ref) (string, error) {
 		}
 		return a.Origin.Digest, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
 	defer cancel()
 	digest, err := f.resolveImage(ctx, r)
 	return digest, failure(r, err)

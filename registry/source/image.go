@@ -17,6 +17,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
@@ -27,6 +28,8 @@ const (
 	maxLayers = 64
 	// dockerIndex is the media type of Docker's own index.
 	dockerIndex = "application/vnd.docker.distribution.manifest.list.v2+json"
+	// dockerManifest is the media type of Docker's own manifest.
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
 	// signatureAnnotation is the annotation of a manifest with the minisign signature of the module.
 	signatureAnnotation = "dev.sallyport.minisig"
 	// pluginMember is the file of a plugin in an image of hyper-mcp.
@@ -131,24 +134,45 @@ func fetchManifest(ctx context.Context, repo *remote.Repository, reference strin
 	if err != nil {
 		return top, nil, m, err
 	}
-	inner := raw
+	inner, text := top, raw
 	if top.MediaType == ocispec.MediaTypeImageIndex || top.MediaType == dockerIndex {
-		var index ocispec.Index
-		if err := json.Unmarshal(raw, &index); err != nil {
-			return top, nil, m, errors.New("its index is not JSON")
-		}
-		chosen, err := choose(index.Manifests)
-		if err != nil {
-			return top, nil, m, err
-		}
-		if _, inner, err = oras.FetchBytes(ctx, repo, chosen.Digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest}); err != nil {
+		if inner, text, err = fetchChosen(ctx, repo, raw); err != nil {
 			return top, nil, m, err
 		}
 	}
-	if err := json.Unmarshal(inner, &m); err != nil {
-		return top, nil, m, errors.New("its manifest is not JSON")
+	if inner.MediaType != ocispec.MediaTypeImageManifest && inner.MediaType != dockerManifest {
+		return top, nil, m, fmt.Errorf("its manifest is of the type %.100q, and not an image of OCI or Docker", inner.MediaType)
 	}
-	return top, raw, m, nil
+	return top, raw, m, readManifest("manifest", text, &m)
+}
+
+// fetchChosen fetches the manifest of the image that is chosen from an index.
+func fetchChosen(ctx context.Context, repo *remote.Repository, raw []byte) (d ocispec.Descriptor, text []byte, err error) {
+	var index ocispec.Index
+	if err := readManifest("index", raw, &index); err != nil {
+		return d, nil, err
+	}
+	if d, err = choose(index.Manifests); err != nil {
+		return d, nil, err
+	}
+	if err := d.Digest.Validate(); err != nil {
+		return d, nil, fmt.Errorf("an image of its index has no valid digest: %w", err)
+	}
+	return oras.FetchBytes(ctx, repo, d.Digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+}
+
+// readManifest parses the manifest of an image or an index; errors have its name.
+func readManifest(name string, raw []byte, into any) error {
+	if jsonraw.Valid(raw) != nil {
+		return fmt.Errorf("its %s is not JSON", name)
+	}
+	if at, twice := jsonraw.AmbiguousKey(raw); twice {
+		return fmt.Errorf("its %s has a key twice, %.100q: two readers could see two images", name, at)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("its %s has a member of another type than images have", name)
+	}
+	return nil
 }
 
 // choose returns the image of an index: the one for WebAssembly, else the one that hyper-mcp takes, else the only one.
