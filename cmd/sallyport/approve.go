@@ -78,14 +78,23 @@ func printChanges(ctx context.Context, s *settings.Settings, std stdio, name str
 	if err != nil {
 		return err
 	}
-	c := changes{Plugin: v.Name, File: v.File, Before: v.Before.Digest, After: v.After.Digest, Rejected: v.Rejected, Terms: []change{}}
-	for _, one := range lock.Difference(v.Before, v.After) {
-		c.Terms = append(c.Terms, change(one))
-	}
-	if c.Effects, err = host.Trial(ctx, s, v, host.TrialTime); err != nil {
+	c, err := changesOf(ctx, s, v)
+	if err != nil {
 		return err
 	}
 	return ui.WriteJSON(std.out, c)
+}
+
+// changesOf returns the changes of reviewed bytes, with those of their effects.
+func changesOf(ctx context.Context, s *settings.Settings, v *registry.Review) (c changes, err error) {
+	c = changes{Plugin: v.Name, File: v.File, Before: v.Before.Digest, After: v.After.Digest, Rejected: v.Rejected, Terms: []change{}}
+	for _, one := range lock.Difference(v.Before, v.After) {
+		c.Terms = append(c.Terms, change(one))
+	}
+	if v.Before.Digest != "" && v.Before.Digest != v.After.Digest {
+		c.Effects, err = host.Trial(ctx, s, v, host.TrialTime)
+	}
+	return c, err
 }
 
 // approve asks the operator about one plugin and records the answer.

@@ -22,6 +22,7 @@ import (
 func newUpdate(std stdio) *cobra.Command {
 	var f fetchFlags
 	var dir string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "update [PLUGIN…]",
 		Short: "fetch newer bytes of plugins that add installed, show the difference, and ask",
@@ -35,11 +36,15 @@ Exit code 1: you said no to one, or one could not be fetched; the others are upd
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return printUpdates(c.Context(), s, std, &f, names)
+			}
 			return updateAll(c.Context(), s, std, &f, names)
 		},
 	}
 	f.flags(c)
 	c.Flags().StringVar(&dir, "dir", "", "plugin `folder`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the state and the changes of each plugin as JSON, and change nothing")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
 }
@@ -98,19 +103,24 @@ func updateAll(ctx context.Context, s *settings.Settings, std stdio, f *fetchFla
 	return nil
 }
 
-// updateOne updates one plugin.
-func updateOne(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, p addedPlugin) error {
+// candidate fetches the bytes that the source of a plugin has now, and stages them. The caller must close it.
+func (f *fetchFlags) candidate(ctx context.Context, s *settings.Settings, std stdio, p addedPlugin) (*install.Candidate, error) {
 	r, err := source.Parse(p.pin.Origin.From)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	artifact, err := f.fetch(ctx, s, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return install.Prepare(ctx, install.Options{Settings: s, Logger: logging.For(s, std.err), Artifact: artifact, Name: stemOf(p), Replace: true})
+}
+
+// updateOne updates one plugin.
+func updateOne(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, p addedPlugin) error {
 	std.detach(s)
 	defer std.flush()
-	c, err := install.Prepare(ctx, install.Options{Settings: s, Logger: logging.For(s, std.err), Artifact: artifact, Name: stemOf(p), Replace: true})
+	c, err := f.candidate(ctx, s, std, p)
 	if errors.Is(err, install.ErrInstalled) {
 		fmt.Fprintf(std.out, "%s is up to date\n", ui.Line(p.name))
 		return nil
@@ -120,6 +130,61 @@ func updateOne(ctx context.Context, s *settings.Settings, std stdio, f *fetchFla
 	}
 	defer c.Close()
 	return installed(ctx, s, std, c)
+}
+
+// updatable is the state of one plugin, with the changes that an update would bring.
+type updatable struct {
+	outdated
+	Changes *changes `json:"changes,omitempty"` // null unless it is outdated
+}
+
+// printUpdates prints the changes of each plugin. A failure is a row, and the exit code says so.
+func printUpdates(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, names []string) error {
+	all, err := addedPlugins(s, names)
+	if err != nil {
+		return err
+	}
+	std.detach(s)
+	defer std.flush()
+	rows, failed := []updatable{}, false
+	for _, p := range all {
+		row := updatable{outdated: outdated{Name: p.name, From: p.pin.Origin.From, Digest: p.pin.Origin.Digest, State: "current"}}
+		if err := f.foresee(ctx, s, std, p, &row); err != nil {
+			failed = true
+			row.State, row.Error = "unknown", err.Error()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rows = append(rows, row)
+	}
+	if err := ui.WriteJSON(std.out, rows); err != nil {
+		return err
+	}
+	if failed {
+		return exitCode(exitTool)
+	}
+	return nil
+}
+
+// foresee fills a row with the newest bytes of a plugin, and their changes.
+func (f *fetchFlags) foresee(ctx context.Context, s *settings.Settings, std stdio, p addedPlugin, row *updatable) (err error) {
+	c, err := f.candidate(ctx, s, std, p)
+	if errors.Is(err, install.ErrInstalled) {
+		row.Newest = row.Digest
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	row.Newest, row.State = c.Origin.Digest, "outdated"
+	if c.Review == nil {
+		return nil
+	}
+	found, err := changesOf(ctx, s, c.Review)
+	row.Changes = &found
+	return err
 }
 
 // stemOf returns the name under which add installed a plugin.
