@@ -2,10 +2,9 @@
 # build.sh BUILD: builds engine.wasm from engine.c and QuickJS-ng, which comes from a registry with a pinned digest
 # (source/Cargo.lock), and writes SHA256SUMS. Needs cargo, clang, lld, wasi-libc and libclang-rt-dev-wasm32.
 set -euo pipefail
+mkdir -p "$1"
+build=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
-build=$1
-mkdir -p "$build"
-build=$(cd "$build" && pwd)
 cargo vendor --quiet --locked --manifest-path source/Cargo.toml "$build/vendor" >/dev/null
 rm -rf "$build/quickjs" && cp -r "$build/vendor/rquickjs-sys/quickjs" "$build/quickjs"
 # On WASI the engine does not check its stack, and a deep recursion would end in a trap instead of a RangeError.
