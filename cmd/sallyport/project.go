@@ -220,6 +220,7 @@ func projects() map[string]project {
 	ascFiles["Makefile"] = "ASC ?= asc\n" + strings.Replace(makefile, "RULE", ruleAssemblyScript, 1)
 	zigFiles := pdk.Zig()
 	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, "ZIG ?= zig\n"+strings.Replace(makefile, "RULE", ruleZig, 1)
+	zigFiles[".gitignore"] = "/.zig-cache\n"
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
 	return map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,6 +118,28 @@ func TestPrograms_scenarioOfZig(t *testing.T) {
 func TestPrograms_zigLibraryPassesItsOwnTests(t *testing.T) {
 	withZig(t)
 	do(t, filepath.Dir(examples(t, "zig")), nil, "zig", "test", "src/library_test.zig")
+}
+
+// TestPrograms_zigTypesThatDoNotFitAreErrorsOfTheCompiler compiles plugins that the library refuses in a sentence.
+func TestPrograms_zigTypesThatDoNotFitAreErrorsOfTheCompiler(t *testing.T) {
+	withZig(t)
+	library := filepath.Join(filepath.Dir(examples(t, "zig")), "src", "sallyport.zig")
+	for source, want := range map[string]string{
+		"fn f(_: *sp.Call, _: struct { n: *u8 }) ![]const u8 { return \"\"; }":                                    "*u8 has no JSON Schema: use a struct, a slice,",
+		"fn f(_: *sp.Call, _: struct { n: u8, pub const about = .{ .m = \"?\" }; }) ![]const u8 { return \"\"; }": "describes no field",
+		"fn f(_: u8) ![]const u8 { return \"\"; }":                                                                "want a function of a *sallyport.Call",
+		"fn f(_: *sp.Call) !u8 { return 1; }":                                                                     "a tool returns a text, a Content, a slice of Content, a struct or a Value, but got u8",
+	} {
+		file := filepath.Join(t.TempDir(), "wrong.zig")
+		text := "const sp = @import(\"sallyport\");\n" + source + "\ncomptime {\n    sp.plugin(\"p\", \"1\", .{sp.tool(\"f\", \"\", f)});\n}\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("zig", "build-exe", "-target", "wasm32-freestanding", "-fno-entry", "-fno-emit-bin", "--dep", "sallyport", "-Mroot="+file, "-Msallyport="+library).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "error: sallyport: ") || !strings.Contains(string(out), want) {
+			t.Errorf("%s: got %v, %s, want %q", source, err, out, want)
+		}
+	}
 }
 
 // TestPrograms_compiledLanguagesAreAsThePageSays runs its blocks with the toolchains of Debian.
