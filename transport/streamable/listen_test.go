@@ -121,21 +121,21 @@ func TestServe_refusesSlowBodies(t *testing.T) {
 	if status, _ = raw(t, patient.dial(), evil+"100\r\n\r\n{"); status != "HTTP/1.1 403 Forbidden" {
 		t.Errorf("got %s, want \"HTTP/1.1 403 Forbidden\"", status)
 	}
-	patient.end()
-	c := s.dial()
+	c := patient.dial()
 	io.WriteString(c, rawHead+"100\r\n\r\n{")
 	c.(*net.TCPConn).CloseWrite()
 	status, rest = raw(t, c, "")
 	if status != "HTTP/1.1 400 Bad Request" || !strings.HasSuffix(rest, refused("the body ended early")) {
 		t.Errorf("got %s\n%s", status, rest)
 	}
+	patient.end()
 	s.end()
 }
 
 // TestServe_renewsDeadlinesForEachRequest sends a second request on a connection after the deadlines of the first.
 func TestServe_renewsDeadlinesForEachRequest(t *testing.T) {
 	s := serve(t, newFake(), &Options{})
-	s.h.bodyTimeout = 500 * time.Millisecond
+	s.h.bodyTimeout = 2 * time.Second // of the proper requests too
 	c := s.dial()
 	in := bufio.NewReader(c)
 	for range 2 {
