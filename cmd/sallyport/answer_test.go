@@ -39,10 +39,7 @@ func newAskingHost(t *testing.T, ask string) *askingHost {
 	t.Helper()
 	site, file := announced(t)
 	h := &askingHost{t: t, dir: folder(t, file), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n", site: site}
-	compiled := os.DirFS(filepath.Join(filepath.Dir(file), "state", "compiled")) // compiled once for all tests
-	if err := errors.Join(os.Mkdir(h.state, 0o700), os.CopyFS(filepath.Join(h.state, "compiled"), compiled)); err != nil {
-		t.Fatal(err)
-	}
+	copyCompiled(t, filepath.Join(filepath.Dir(file), "state"), h.state) // compiled once for all tests
 	return h
 }
 
@@ -372,13 +369,7 @@ func TestAnswer_holdsInFourProcesses(t *testing.T) {
 func newFilesHost(t *testing.T, ask string) *askingHost {
 	t.Helper()
 	h := &askingHost{t: t, dir: folder(t, bundled(t, "files")), state: filepath.Join(t.TempDir(), "state"), config: "ask: " + ask + "\n"}
-	if err := os.Mkdir(h.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
-	if err := os.CopyFS(filepath.Join(h.state, "compiled"), compiled); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err) // an empty cache is filled by this test
-	}
+	copyCompiled(t, filepath.Join(sharedState(t), "state"), h.state) // an empty cache is filled by this test
 	return h
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,11 +70,36 @@ func compiledState(t *testing.T, dir string) string {
 		t.Fatalf("%s: %v", out, err)
 	}
 	state := filepath.Join(t.TempDir(), "state")
-	compiled := os.DirFS(filepath.Join(sharedState(t), "state", "compiled"))
-	if err := errors.Join(os.Mkdir(state, 0o700), os.CopyFS(filepath.Join(state, "compiled"), compiled)); err != nil {
+	copyCompiled(t, filepath.Join(sharedState(t), "state"), state)
+	return state
+}
+
+// copyCompiled makes a state folder with the compiled code of another one. Files that programs remove meanwhile are left
+// out: they use the other one at the same time.
+func copyCompiled(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(from, "compiled"), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		if d.IsDir() && strings.HasPrefix(d.Name(), "load-") { // of one process
+			return fs.SkipDir
+		}
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, os.WriteFile(target, content, 0o600))
+	})
+	if err := errors.Join(err, os.MkdirAll(to, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	return state
 }
 
 func commandTransport(c *exec.Cmd) *mcp.CommandTransport { return &mcp.CommandTransport{Command: c} }
