@@ -32,11 +32,12 @@ func kernels() []kernel {
 		{"sha256", 600, true}, {"sort", 40_000, true}, {"json", 300, true}, {"regex", 150, true}, {"report", 50, true}, {"sha", 10, true}}
 }
 
-// The ways to compile the kernels: unchanged, metered by this host, and with wazero's check of the context in every
-// loop.
+// The ways to compile the kernels: unchanged, metered by this host, the same without its simpler expressions and jumps,
+// and with wazero's check of the context in every loop.
 const (
 	plain = iota
 	metered
+	unsimplified
 	switched
 	ways
 )
@@ -96,7 +97,9 @@ func meteringRows(ctx context.Context, byHand, byGo [ways]api.Module, rounds int
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.name, err)
 		}
-		for way := plain + 1; way < ways; way++ {
+		rows = append(rows, row{"simplified_over_before_" + k.name, slices.Min(times[metered]) / slices.Min(times[unsimplified]), "ratio",
+			fmt.Sprintf("metered code, before %.2f ms, after %.2f ms", slices.Min(times[unsimplified]), slices.Min(times[metered]))})
+		for _, way := range []int{metered, switched} {
 			ratio := slices.Min(times[way]) / slices.Min(times[plain])
 			logs[way] += math.Log(ratio) / float64(len(kernels()))
 			rows = append(rows, row{names[way] + k.name, ratio, "ratio", fmt.Sprintf("plain %.1f ms, quickest of %d runs",
@@ -162,7 +165,7 @@ func meterRuntime(ctx context.Context, way int) (wazero.Runtime, error) {
 
 // meterInstance instantiates a module of kernels.
 func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) (api.Module, error) {
-	if way == metered {
+	if way == metered || way == unsimplified {
 		b, err := wasmbin.Read(wasm)
 		if err != nil {
 			return nil, err
@@ -171,7 +174,7 @@ func meterInstance(ctx context.Context, r wazero.Runtime, wasm []byte, way int) 
 		if err != nil {
 			return nil, err
 		}
-		if wasm, _, err = rewrite.Rewrite(checked, rewrite.Options{Meter: true, Simplify: true}); err != nil {
+		if wasm, _, err = rewrite.Rewrite(checked, rewrite.Options{Meter: true, Simplify: way == metered}); err != nil {
 			return nil, err
 		}
 	}
