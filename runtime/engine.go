@@ -38,6 +38,9 @@ type EngineOptions struct {
 	// the machine's memory, 512 MiB at most. Over it, the longest unused module is unloaded until its next call. Without
 	// CacheDir nothing is unloaded.
 	Loaded uint64
+	// Unsimplified leaves out the passes of the rewriter that only make code faster. It is for measurements of them, and
+	// needs an empty CacheDir, since the modules of a cache have these passes.
+	Unsimplified bool
 }
 
 // Restore is a way to reset a memory to its image. The ways differ only in speed; see package image.
@@ -84,6 +87,7 @@ type Engine struct {
 	host     map[hostKey]HostFunc
 	log      *slog.Logger
 	way      image.Way
+	plainly  bool          // see EngineOptions.Unsimplified
 	empty    *image.Image  // initial contents of memories that are not copied from an image
 	compiles chan struct{} // one token for each running compilation
 	users    gauge         // compilations and calls in progress
@@ -102,6 +106,9 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Unsimplified && opts.CacheDir != "" {
+		return nil, errors.New("an engine without simplifications has no folder of compiled modules")
+	}
 	folder, read, cache, err := openCache(opts.CacheDir)
 	if err != nil {
 		return nil, err
@@ -116,7 +123,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	}
 	way := opts.Restore.best()
 	e := &Engine{
-		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, empty: image.New(nil, way),
+		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, plainly: opts.Unsimplified, empty: image.New(nil, way),
 		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}
 	e.entries.dir = read.dir

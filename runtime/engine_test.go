@@ -40,6 +40,14 @@ func compile(t testing.TB, e *runtime.Engine, m *w.Module) *runtime.Module {
 	return c
 }
 
+// The modules of a folder are simplified: an engine without simplifications would take them for its own.
+func TestNewEngine_refusesUnsimplifiedCodeInAFolder(t *testing.T) {
+	const want = "an engine without simplifications has no folder of compiled modules"
+	if _, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{Unsimplified: true, CacheDir: t.TempDir()}); err == nil || err.Error() != want {
+		t.Errorf("NewEngine = %v, want %q", err, want)
+	}
+}
+
 func TestEngine_compileRefusesInvalidModules(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{
 		{Module: "host", Name: "known", Params: []byte{w.I32}, Call: func(context.Context, runtime.Memory, []uint64) {}}}})

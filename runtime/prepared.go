@@ -59,7 +59,7 @@ func (e *Engine) prepareAnew(wasm []byte) (*prepared, error) {
 	if err := e.checkImports(b.Imports); err != nil {
 		return nil, err
 	}
-	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Simplify: true, Depth: maxDepth, WaitModule: waitModule, WaitName: waitName})
+	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Simplify: !e.plainly, Depth: maxDepth, WaitModule: waitModule, WaitName: waitName})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func goals() []goal {
 		{row: "plugins_50_state_over_plugins", limit: 2.5},
 		{row: "tools_stdio_echo_1_extism_p50", limit: 80},
 		{row: "metered_over_plain_geomean", limit: 1.1},
+		{row: "sha_over_before", limit: 0.75},
 		{row: "server_call_over_native_1", limit: 1, least: true},
 		{row: "servers_100_call_idle_each_MB", limit: 5},
 		{row: "servers_100_session_idle_each_MB", limit: 5},

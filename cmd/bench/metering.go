@@ -50,6 +50,9 @@ const meterTries = 8
 
 // benchMetering measures the cost of making a guest interruptible everywhere, on pure computation.
 func benchMetering(ctx context.Context, o options) ([]row, error) {
+	if err := buildGuests(ctx); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "sallyport-bench-*")
 	if err != nil {
 		return nil, err
@@ -80,7 +83,11 @@ func benchMetering(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	longest, err := longestInstruction(ctx, o.rounds)
-	return append(rows, longest), err
+	if err != nil {
+		return nil, err
+	}
+	before, err := benchBefore(ctx, o)
+	return slices.Concat(rows, []row{longest}, before), err
 }
 
 // meteringRows times every kernel and returns a ratio for each, and the geometric means.
