@@ -10,6 +10,10 @@ import (
 // deadline is one direction's deadline of a connection. An HTTP server sets several for each request, of which nearly
 // none passes, and each would set a timer and may wake a thread. So the deadline of the connection below is only moved
 // when an earlier one is set, and when it passes: then the operation that failed is tried again until the right time.
+//
+// At the end of each request an HTTP server also interrupts a read, by a deadline long past, and sets those of the next
+// request: 2 minutes until its first byte, 10 seconds for its headers, 30 for its body. So the deadline after a past one
+// is an early one, and then moved only if the connection is idle.
 type deadline struct {
 	arm func(time.Time) error // sets the deadline of the connection below
 
@@ -30,6 +34,13 @@ func (d *deadline) move(t time.Time) error {
 	return d.arm(t)
 }
 
+const (
+	// afterInterrupt is less than the deadlines that an HTTP server sets for a request.
+	afterInterrupt = 5 * time.Second
+	// long tells the past deadline of an interrupt from one that has just passed.
+	long = time.Hour
+)
+
 // early reports whether err is that of the connection below for a deadline that has not passed, and arms that one.
 func (d *deadline) early(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -40,8 +51,12 @@ func (d *deadline) early(err error) bool {
 	if !d.set.IsZero() && !time.Now().Before(d.set) {
 		return false
 	}
-	d.armed = d.set
-	return d.arm(d.set) == nil
+	next := d.set
+	if soon := time.Now().Add(afterInterrupt); soon.Sub(d.armed) > long && (next.IsZero() || next.After(soon)) {
+		next = soon
+	}
+	d.armed = next
+	return d.arm(next) == nil
 }
 
 // Read reads until the read deadline.

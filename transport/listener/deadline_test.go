@@ -142,6 +142,52 @@ func TestConn_movesDeadlinesWithoutTimers(t *testing.T) {
 	})
 }
 
+// An HTTP server interrupts a read at the end of each request: that and one early deadline are set below, and a third
+// only if the connection is idle.
+func TestConn_setsTwoDeadlinesForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer, armed := pair(t)
+		in := func(d time.Duration) time.Time { return time.Now().Add(d) }
+		one := make([]byte, 1)
+		request := func(idle time.Duration) {
+			interrupted := make(chan error)
+			go func() {
+				_, err := c.Read(make([]byte, 1))
+				interrupted <- err
+			}()
+			synctest.Wait()
+			c.SetReadDeadline(time.Unix(1, 0))
+			if err := <-interrupted; !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("interrupted Read = %v, want %v", err, os.ErrDeadlineExceeded)
+			}
+			c.SetReadDeadline(time.Time{})
+			c.SetReadDeadline(in(2 * time.Minute))
+			go func() {
+				time.Sleep(idle)
+				peer.Write([]byte("x"))
+			}()
+			if _, err := c.Read(one); err != nil {
+				t.Errorf("Read after %v = %v, want no error", idle, err)
+			}
+			for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} {
+				c.SetReadDeadline(in(d))
+			}
+			c.SetReadDeadline(time.Time{})
+		}
+		for range 100 {
+			request(time.Millisecond)
+		}
+		if *armed != 200 {
+			t.Errorf("got %d deadlines set below for 100 requests, want 200", *armed)
+		}
+		*armed = 0
+		request(time.Minute)
+		if *armed != 4 { // the fourth is that of the headers
+			t.Errorf("got %d deadlines set below for a request after a minute, want 4", *armed)
+		}
+	})
+}
+
 func TestConn_returnsOtherErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer, _ := pair(t)
