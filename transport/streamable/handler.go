@@ -21,6 +21,7 @@ type Handler struct {
 	sites         sitePolicy
 	authenticator authenticator
 	admission     admission
+	primer        primer
 
 	bodyTimeout, keepAlive time.Duration
 

@@ -1,15 +1,12 @@
 package streamable
 
 import (
+	"container/list"
 	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
-
-// primeAfter is the time after which the response to a session's call becomes a stream even without messages: from
-// then on a client that loses the connection can resume.
-const primeAfter = time.Second
 
 // pendingCall is a request of a session that is being handled, on the goroutine of its HTTP request. Most calls are
 // short and send nothing before their result, which that goroutine then writes as JSON. At the first message, or after
@@ -20,7 +17,8 @@ const primeAfter = time.Second
 type pendingCall struct {
 	x        *exchange
 	session  *session
-	prime    *time.Timer
+	begun    time.Time
+	place    *list.Element     // in the primer, until it takes the call out
 	response protocol.Response // valid once done is closed
 	done     chan struct{}     // closed after the call; made by takeOver
 	carried  chan struct{}     // closed after the carrier; made by takeOver
@@ -36,8 +34,8 @@ func (x *exchange) answerSession(s *session, handle func(send func([]byte)) prot
 	if !s.begin() {
 		return noSession()
 	}
-	p := &pendingCall{x: x, session: s}
-	p.prime = time.AfterFunc(primeAfter, func() { p.takeOver(s.primes()) })
+	p := &pendingCall{x: x, session: s, begun: time.Now()}
+	x.h.primer.add(p)
 	defer p.finish()
 	p.response = handle(p.send)
 	return nil
@@ -85,7 +83,7 @@ func (p *pendingCall) carry(c *carrier, prime bool) {
 
 // finish writes the response after the call, or waits for the carrier to do so.
 func (p *pendingCall) finish() {
-	p.prime.Stop()
+	p.x.h.primer.remove(p)
 	p.mu.Lock()
 	p.over = true
 	stream := p.stream
