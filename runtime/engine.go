@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	goruntime "runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -124,7 +123,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	way := opts.Restore.best()
 	e := &Engine{
 		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, plainly: opts.Unsimplified, empty: image.New(nil, way),
-		compiles: make(chan struct{}, goruntime.GOMAXPROCS(0)), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
+		compiles: make(chan struct{}, processors), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}
 	e.entries.dir = read.dir
 	e.loaded.engine, e.loaded.max, e.loaded.all = e, cmp.Or(opts.Loaded, defaultLoaded()), map[string]*code{}

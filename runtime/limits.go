@@ -21,8 +21,11 @@ const (
 // MaxReply is the maximum text of the host's answer to a guest request, or to a round of them, in bytes.
 const MaxReply = 4 << 20
 
+// processors is the number of cores, as the process found it: a program may raise GOMAXPROCS above it later.
+var processors = goruntime.GOMAXPROCS(0)
+
 // DefaultConcurrency returns two calls for each core, since many calls wait: at least 4, and at most 64.
-func DefaultConcurrency() int { return min(max(2*goruntime.GOMAXPROCS(0), 4), 64) }
+func DefaultConcurrency() int { return min(max(2*processors, 4), 64) }
 
 // Limits bounds the calls of one plugin. A zero field means its default, given last in its comment.
 type Limits struct {
