@@ -100,18 +100,8 @@ func plainAddress(text string) string {
 		return text
 	}
 	host, below, slash := strings.Cut(rest, "/")
-	host = strings.ToLower(host)
-	switch scheme = strings.ToLower(scheme); scheme {
-	case schemeHTTPS, schemeOCI:
-		host = strings.TrimSuffix(host, ":443")
-	case schemeHTTP:
-		host = strings.TrimSuffix(host, ":80")
-	}
-	name, port, hasPort := strings.Cut(host, ":")
-	host = strings.TrimSuffix(name, ".")
-	if hasPort {
-		host += ":" + port
-	}
+	scheme = strings.ToLower(scheme)
+	host = plainHost(strings.ToLower(host), scheme)
 	if host == "registry-1.docker.io" || host == "index.docker.io" {
 		host = "docker.io"
 	}
@@ -119,6 +109,20 @@ func plainAddress(text string) string {
 		below = "/" + below
 	}
 	return scheme + "://" + host + plainEscapes(below)
+}
+
+// plainHost returns a host in lower case without the dot of a full name, and its port, if that is not the default of the
+// scheme, without zeros before it.
+func plainHost(host, scheme string) string {
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		name, port = host[:i], strings.TrimLeft(host[i+1:], "0")
+	}
+	name = strings.TrimSuffix(name, ".")
+	if port == "" || port == "443" && scheme != schemeHTTP || port == "80" && scheme == schemeHTTP {
+		return name
+	}
+	return name + ":" + port
 }
 
 // plainEscapes decodes the escapes of characters that never need one, and those of slashes, which servers decode too.

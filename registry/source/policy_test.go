@@ -152,6 +152,8 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		"https://acme.example:8443/x.wasm?", "https://acme.example:8443/x.wasm?v=1", "https://acme.example:8443/%78.wasm",
 		"https://open.example/a/x.wasm", "https://open.example/%61/x.wasm", "https://open.example//a/x.wasm", "https://open.example/a%2fx.wasm", "https://open.example/%2Fa/x.wasm",
 		"oci://ghcr.io/acme/x", "oci://GHCR.io/acme/x:1", "oci://ghcr.io:443/acme/x",
+		"https://acme.example:/x.wasm", "https://acme.example:0443/x.wasm", "https://acme.example.:00443/x.wasm", "https://acme.example:08443/x.wasm",
+		"oci://ghcr.io:/acme/x", "oci://ghcr.io:0443/acme/x:1", "oci://registry-1.docker.io:0443/acme/x",
 		"oci://docker.io/acme/x", "oci://registry-1.docker.io/acme/x", "oci://index.docker.io/acme/x",
 	} {
 		r, err := Parse(from)
