@@ -38,7 +38,7 @@ func (i Identity) Check() error {
 		return errors.New("a star stands only at the end of identity:, as **")
 	case open && !strings.HasSuffix(beginning, "/") && !strings.HasSuffix(beginning, "@"):
 		return errors.New("** follows a slash or an @: https://github.com/acme/weather/**")
-	case open && strings.Count(beginning, "/") < 4 && !strings.HasSuffix(beginning, "@"):
+	case open && strings.Count(beginning, "/") < 4:
 		return errors.New("** follows the name of an owner at least: https://github.com/acme/**")
 	}
 	return nil

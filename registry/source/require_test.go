@@ -34,6 +34,7 @@ func TestIdentity_refusesPatternsThatAreTooWide(t *testing.T) {
 		{"", "ann@acme.example", "issuer: is missing"}, {"https://a.example", "", "identity: is missing"},
 		{"https://**", "ann@acme.example", "a star stands only at the end of identity:"}, {"https://a.example", "*@acme.example", "a star stands only at the end"},
 		{"https://a.example", "https://github.com/acme**", "follows a slash or an @"}, {"https://a.example", "**", "follows a slash"},
+		{"https://a.example", "ann@**", "follows the name of an owner"},
 		{"https://a.example", "https://**", "follows the name of an owner"}, {"https://a.example", "https://github.com/**", "follows the name of an owner"},
 	} {
 		if err := (Identity{c.issuer, c.name}).Check(); err == nil || !strings.Contains(err.Error(), c.want) {
