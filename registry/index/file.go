@@ -38,7 +38,7 @@ func (a Address) parse(raw []byte, q Query) (found Found, err error) {
 	if err := jsonraw.Valid(raw); err != nil {
 		return found, fmt.Errorf("the index %s is not JSON: %w", a, err)
 	}
-	if at, twice := jsonraw.DuplicateKey(raw); twice {
+	if at, twice := jsonraw.AmbiguousKey(raw); twice {
 		return found, fmt.Errorf("the index %s has a key twice, %.200q: two readers could see two indexes", a, at)
 	}
 	var file struct {

@@ -139,6 +139,8 @@ func TestSearch_refusesBadIndexes(t *testing.T) {
 		`[]`:                          "has no list plugins",
 		`{"plugins":{}}`:              "has no list plugins",
 		`{"plugins":[],"plugins":[]}`: "has a key twice",
+		`{"plugins":[],"Plugins":[]}`: "has a key twice",
+		`{"plugins":[{"name":"a","digest":"x","Digest":"y"}]}`: "has a key twice",
 		`{"plugins":[{"name":"a","digest":"x","digest":"y"}]}`: "has a key twice",
 	} {
 		if found, err := file(t, text).Search(t.Context(), fetcher(), Query{}); err == nil || !strings.Contains(err.Error(), want) {

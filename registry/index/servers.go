@@ -75,7 +75,7 @@ func (a Address) searchServers(ctx context.Context, f *source.Fetcher, q Query) 
 			return found, err
 		}
 		for _, raw := range p.Servers {
-			if at, twice := jsonraw.DuplicateKey(raw); twice {
+			if at, twice := jsonraw.AmbiguousKey(raw); twice {
 				found.skip("%s: a server has a key twice, %.200q: it is not read", a, at)
 				continue
 			}
