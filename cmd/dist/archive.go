@@ -26,7 +26,7 @@ func archives(r *release) (files []artefact, err error) {
 		if p.os == "windows" {
 			pack = zipped
 		}
-		archive, err := pack(append([]member{{name: p.program(), mode: 0o755, content: p.content}}, r.docs...), r.at)
+		archive, err := pack(append(p.executables(""), r.docs...), r.at)
 		if err != nil {
 			return nil, err
 		}

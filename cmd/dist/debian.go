@@ -60,10 +60,7 @@ func deb(r *release, p built) ([]byte, error) {
 
 // installedFiles returns the files of a package where Debian's policy wants them, with their folders.
 func installedFiles(r *release, p built) ([]member, error) {
-	files := []member{
-		{name: "./usr/bin/sallyport", mode: 0o755, content: p.content},
-		{name: "./usr/lib/systemd/user/sallyport.service", mode: 0o644, content: unit},
-	}
+	files := append(p.executables("./usr/bin/"), member{name: "./usr/lib/systemd/user/sallyport.service", mode: 0o644, content: unit})
 	for _, d := range r.docs {
 		place, content := debianPlace(d.name), d.content
 		if place == "" {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,9 @@ func TestDist_isReproducibleAndEachPackageMakesAFirstCall(t *testing.T) {
 			if got := p.command(t, program, args...); !strings.Contains(got, "+09:00") {
 				t.Errorf("the first call: got %s, want the time in Tokyo", got)
 			}
+			if way.name != "mcpb" { // a client starts its program to serve, and no person does to add a plugin
+				p.verifies(t, module, program, args[:max(0, slices.Index(args, "call"))])
+			}
 			t.Logf("%s: installed and called in %.1f s", way.name, time.Since(begin).Seconds())
 		})
 	}
@@ -102,16 +106,48 @@ type place struct{ release, home string }
 // command runs a program with an empty environment and returns its output.
 func (p place) command(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	out, err := p.run(name, args...)
+	if err != nil {
+		t.Fatalf("%s %q: got %v: %s", name, args, err, out)
+	}
+	return out
+}
+
+// run runs a program with an empty environment and returns its output.
+func (p place) run(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
 	if strings.HasPrefix(filepath.Base(name), "chroot") {
 		cmd.Env[0] = "HOME=/home/nonroot"
 	}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %q: got %v: %s", name, args, err, out)
+	return string(out), err
+}
+
+// verifies has the program verify a signature, for which it starts the one beside it: that one finds the fault of the
+// trusted root. The arguments before are those of chroot.
+func (p place) verifies(t *testing.T, module, program string, before []string) {
+	t.Helper()
+	folder, seen := filepath.Join(p.home, "signed"), filepath.Join(p.home, "signed")
+	if len(before) > 0 {
+		folder, seen = filepath.Join(p.home, "root", "signed"), "/signed"
 	}
-	return string(out)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, module, filepath.Join(folder, "time.wasm"))
+	for name, text := range map[string]string{
+		"time.wasm.sigstore.json": "{}", "root.json": "{}",
+		"sallyport.yaml": "trusted_root: " + seen + "/root.json\nsources: {'**': {require: {issuer: 'https://a.example', identity: ann@acme.example}}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := p.run(program, append(slices.Clip(before), "add", seen+"/time.wasm", "--config", seen+"/sallyport.yaml")...)
+	if err == nil || !strings.Contains(out, "the trusted root cannot be read") {
+		t.Errorf("add: got %v, %s, want the trusted root refused", err, out)
+	}
 }
 
 // file returns the only file of the release that matches a pattern.

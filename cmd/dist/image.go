@@ -53,13 +53,13 @@ type layout struct {
 // image adds the image of a program.
 func (l *layout) image(r *release, p built) (v1.Descriptor, error) {
 	platform := v1.Platform{OS: p.os, Architecture: p.arch}
-	plain, err := tarred([]member{
+	plain, err := tarred(append([]member{
 		{name: "etc/", mode: 0o755}, {name: "etc/ssl/", mode: 0o755}, {name: "etc/ssl/certs/", mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: publicRoots()},
 		{name: "etc/passwd", mode: 0o644, content: []byte("nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
 		{name: "home/", mode: 0o755}, {name: "home/nonroot/", mode: 0o700, owner: nonRoot}, {name: "plugins/", mode: 0o755}, {name: "tmp/", mode: 0o1777},
-		{name: "usr/", mode: 0o755}, {name: "usr/bin/", mode: 0o755}, {name: "usr/bin/sallyport", mode: 0o755, content: p.content},
-	}, r.at)
+		{name: "usr/", mode: 0o755}, {name: "usr/bin/", mode: 0o755},
+	}, p.executables("usr/bin/")...), r.at)
 	if err != nil {
 		return v1.Descriptor{}, err
 	}

@@ -27,7 +27,7 @@ var formulaText = template.Must(template.New("").Parse(`class Sallyport < Formul
   end
 {{end}}
   def install
-    bin.install "sallyport"
+    bin.install "sallyport", "sallyport-sigstore"
     man1.install Dir["man/*.1"]
     bash_completion.install "completions/sallyport.bash" => "sallyport"
     zsh_completion.install "completions/_sallyport"

@@ -78,10 +78,19 @@ type release struct {
 	bill     []byte
 }
 
-// built is the program for one target.
+// built are the programs for one target.
 type built struct {
 	target
-	content []byte
+	content  []byte // of sallyport
+	verifier []byte // of sallyport-sigstore
+}
+
+// executables returns both programs in a folder, whose name ends with a slash, or is "".
+func (p built) executables(folder string) []member {
+	return []member{
+		{name: folder + p.program(), mode: 0o755, content: p.content},
+		{name: folder + p.verifierProgram(), mode: 0o755, content: p.verifier},
+	}
 }
 
 // artefact is a file of a release.
@@ -133,7 +142,7 @@ func clone(ctx context.Context, source string) error {
 func buildRelease(ctx context.Context, source, work string, chosen []target, at time.Time) (*release, error) {
 	r := &release{at: at}
 	host := filepath.Join(work, "host", "sallyport")
-	if err := build(ctx, source, host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
+	if err := build(ctx, source, "./cmd/sallyport", host, target{runtime.GOOS, runtime.GOARCH}); err != nil {
 		return nil, err
 	}
 	text, err := exec.CommandContext(ctx, host, "--version").Output()
@@ -148,22 +157,36 @@ func buildRelease(ctx context.Context, source, work string, chosen []target, at 
 	}
 	for _, t := range chosen {
 		fmt.Println("building", t)
-		program := filepath.Join(work, t.String(), t.program())
-		if err := build(ctx, source, program, t); err != nil {
+		folder := filepath.Join(work, t.String())
+		p, err := buildPrograms(ctx, source, folder, t)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
-		content, err := os.ReadFile(program)
-		if err != nil {
-			return nil, err
-		}
-		r.programs = append(r.programs, built{t, content})
+		r.programs = append(r.programs, p)
 		if r.bill == nil {
-			if r.bill, err = billOf(program, at); err != nil {
+			if r.bill, err = billOf(at, filepath.Join(folder, t.program()), filepath.Join(folder, t.verifierProgram())); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return r, nil
+}
+
+// buildPrograms builds both programs for a target into a folder, each from its own module.
+func buildPrograms(ctx context.Context, source, folder string, t target) (p built, err error) {
+	p.target = t
+	program, verifier := filepath.Join(folder, t.program()), filepath.Join(folder, t.verifierProgram())
+	if err := build(ctx, source, "./cmd/sallyport", program, t); err != nil {
+		return p, err
+	}
+	if err := build(ctx, filepath.Join(source, "cmd", "sallyport-sigstore"), ".", verifier, t); err != nil {
+		return p, err
+	}
+	if p.content, err = os.ReadFile(program); err != nil {
+		return p, err
+	}
+	p.verifier, err = os.ReadFile(verifier)
+	return p, err
 }
 
 // commitTime returns the time of the commit, or SOURCE_DATE_EPOCH: the time of every file in the packages.
@@ -180,9 +203,9 @@ func commitTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// build builds the program for a target.
-func build(ctx context.Context, source, file string, t target) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", file, "./cmd/sallyport")
+// build builds the program of a package for a target, in the module of a folder.
+func build(ctx context.Context, source, name, file string, t target) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", file, name)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stderr = os.Stderr

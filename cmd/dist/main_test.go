@@ -71,7 +71,10 @@ func TestBill_listsEveryModule(t *testing.T) {
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "example.com/main", Version: "v1.0.0"}, Deps: []*debug.Module{
 		{Path: "example.com/a", Version: "v1.2.3"}, {Path: "example.com/b", Version: "v1", Replace: &debug.Module{Path: "example.com/c", Version: "v2.0.0"}},
 	}}
-	raw, err := billFrom(info, at)
+	other := &debug.BuildInfo{Main: debug.Module{Path: "example.com/second", Version: "v1"}, Deps: []*debug.Module{
+		{Path: "example.com/a", Version: "v1.2.3"}, {Path: "example.com/a", Version: "v1.3.0"},
+	}}
+	raw, err := billFrom(at, info, other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +90,11 @@ func TestBill_listsEveryModule(t *testing.T) {
 	for _, c := range got.Components {
 		names = append(names, c.PURL)
 	}
-	want := "pkg:golang/stdlib@go1.26.8 pkg:golang/example.com/a@v1.2.3 pkg:golang/example.com/c@v2.0.0"
+	want := "pkg:golang/stdlib@go1.26.8 pkg:golang/example.com/a@v1.2.3 pkg:golang/example.com/c@v2.0.0 pkg:golang/example.com/second@v1 pkg:golang/example.com/a@v1.3.0"
 	if strings.Join(names, " ") != want || got.BomFormat != "CycloneDX" || got.Metadata.Component.Name != "example.com/main" || len(got.SerialNumber) != len("urn:uuid:")+36 {
 		t.Errorf("got %s, want %s", raw, want)
 	}
-	if again, err := billFrom(info, at); err != nil || !bytes.Equal(again, raw) {
+	if again, err := billFrom(at, info, other); err != nil || !bytes.Equal(again, raw) {
 		t.Errorf("again: got %s, %v, want equal bytes", again, err)
 	}
 }
@@ -138,7 +141,7 @@ func small() *release {
 		{name: "completions/_sallyport", mode: 0o644}, {name: "man/sallyport.1", mode: 0o644, content: []byte(".TH")},
 	}}
 	for _, t := range targets() {
-		r.programs = append(r.programs, built{t, []byte(t.String())})
+		r.programs = append(r.programs, built{t, []byte(t.String()), []byte("verifier " + t.String())})
 	}
 	return r
 }

@@ -34,7 +34,7 @@ func npmPackages(r *release) (files []artefact, err error) {
 		optional[name] = r.version.semantic()
 		m := r.npmManifest(name)
 		m.OS, m.CPU, m.PreferUnplug = []string{system}, []string{processor}, true
-		file, err := r.npmPackage("sallyport-"+system+"-"+processor, m, member{name: "package/" + p.program(), mode: 0o755, content: p.content})
+		file, err := r.npmPackage("sallyport-"+system+"-"+processor, m, p.executables("package/")...)
 		if err != nil {
 			return nil, err
 		}
@@ -52,12 +52,12 @@ func (r *release) npmManifest(name string) npmManifest {
 }
 
 // npmPackage returns a package with the documents of the release.
-func (r *release) npmPackage(file string, m npmManifest, program member) (artefact, error) {
+func (r *release) npmPackage(file string, m npmManifest, programs ...member) (artefact, error) {
 	manifest, err := indented(m)
 	if err != nil {
 		return artefact{}, err
 	}
-	members := []member{{name: "package/package.json", mode: 0o644, content: manifest}, program}
+	members := append([]member{{name: "package/package.json", mode: 0o644, content: manifest}}, programs...)
 	for _, d := range r.docs {
 		if d.name == "LICENSE" || d.name == "README.md" {
 			d.name = "package/" + d.name

@@ -27,6 +27,12 @@ func (t target) program() string {
 	return "sallyport"
 }
 
+// verifierProgram returns the name of the built program that verifies signatures of sigstore, which sallyport starts beside
+// itself.
+func (t target) verifierProgram() string {
+	return strings.Replace(t.program(), "sallyport", "sallyport-sigstore", 1)
+}
+
 // choose returns the targets of a list; all if it is empty.
 func choose(only string) ([]target, error) {
 	if only == "" {

@@ -25,7 +25,7 @@ func wheel(r *release, p built) (artefact, error) {
 	for _, platform := range strings.Split(p.platforms(), ".") {
 		fmt.Fprintf(&tags, "Tag: py3-none-%s\n", platform)
 	}
-	members := []member{{name: name + ".data/scripts/" + p.program(), mode: 0o755, content: p.content}}
+	members := p.executables(name + ".data/scripts/")
 	var readme []byte
 	for _, d := range r.docs {
 		switch d.name {

@@ -2,6 +2,7 @@ package sigstoretest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -17,6 +18,7 @@ func Program(dir string) (path string, err error) {
 	program := sigstore.Beside(filepath.Join(dir, "x"))
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".")
 	build.Dir = filepath.Join(filepath.Dir(string(gomod)), "cmd", sigstore.Program)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release has it, so that both share compiled packages
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
