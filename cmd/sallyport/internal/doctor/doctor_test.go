@@ -65,6 +65,9 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
+// requires is a configuration with a required identity.
+const requires = "sources: {'oci://a.example/**': {require: {issuer: 'https://b.example', identity: ann@a.example}}}\n"
+
 func TestExamine_namesEachFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string
@@ -110,6 +113,12 @@ func TestExamine_namesEachFault(t *testing.T) {
 		"a secret": {"", func(i *installation) {
 			i.Secrets = func() ([]Secret, error) { return []Secret{{"KEY", "a", "unset: set it", ""}}, nil }
 		}, Warning, "secret KEY", "a uses it: unset: set it"},
+		"no program for signatures": {requires, nil, Problem, "signatures", "sallyport-sigstore is missing"},
+		"no trusted root":           {requires, nil, Problem, "signatures", "there is no trusted root"},
+		"an old trusted root": {requires, func(i *installation) {
+			write(t, filepath.Join(i.home, "state", "trusted_root.json"), "{}")
+			i.Now = i.Now.AddDate(1, 0, 0)
+		}, Note, "signatures", "days old"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := installed(t, c.config)
@@ -128,7 +137,9 @@ func TestExamine_namesEachFault(t *testing.T) {
 }
 
 func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {
-	i := installed(t, "plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
+	i := installed(t, requires+"plugins: {a: {grants: ['fs: read ~/plugins/**']}}")
+	write(t, filepath.Join(i.home, "sallyport-sigstore"), "")
+	write(t, filepath.Join(i.home, "state", "trusted_root.json"), "{}")
 	i.Load = statuses(registry.Status{Name: "a", File: "a.wasm", State: registry.StateLoaded, Digest: "sha256:0123456789abcdef"})
 	write(t, filepath.Join(i.home, "state", "sallyport.lock"), `{"version":1,"plugins":{"a":{"digest":"sha256:`+strings.Repeat("0", 64)+
 		`","origin":{"from":"oci://a.example/a:1","digest":"sha256:`+strings.Repeat("1", 64)+`","signer":"minisign 00"}}}}`)
