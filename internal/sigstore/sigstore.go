@@ -52,7 +52,7 @@ func Beside(file string) string {
 
 // Verifier verifies bundles against a trusted root. Its fields are required.
 type Verifier struct {
-	Program string // the path of sallyport-sigstore
+	Program string // the whole path of sallyport-sigstore
 	Root    string // the file of the trusted root
 }
 
@@ -161,6 +161,9 @@ func (v Verifier) failure(ctx context.Context, err error, complaint string) erro
 // command returns the program, with nothing of this process.
 func (v Verifier) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, v.Program)
+	if !filepath.IsAbs(v.Program) {
+		cmd.Err = fs.ErrNotExist // a name alone would be looked for in PATH, whose programs are not those of the release
+	}
 	cmd.Env = []string{"GOTRACEBACK=none"}
 	if root := os.Getenv("SystemRoot"); runtime.GOOS == "windows" && root != "" {
 		cmd.Env = append(cmd.Env, "SystemRoot="+root) // programs of Windows do not start without it

@@ -197,3 +197,21 @@ func TestVerify_returnsTheProvenance(t *testing.T) {
 		}
 	}
 }
+
+// Beside returns a name alone for a program whose own file is unknown.
+func TestVerifier_looksForNoProgramInPath(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root.json")
+	if err := os.WriteFile(root, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{sigstore.Beside(""), "./" + sigstore.Program} {
+		v := sigstore.Verifier{Program: program, Root: root}
+		_, verified := v.Verify(t.Context(), []byte("{}"), nil)
+		_, updated := v.Newest(t.Context(), sigstore.Update{})
+		for _, err := range []error{verified, updated} {
+			if err == nil || !strings.Contains(err.Error(), "is missing") {
+				t.Errorf("%s: got %v, want it missing", program, err)
+			}
+		}
+	}
+}
