@@ -139,19 +139,34 @@ func TestTest_findsAnswersThatDependOnTheWarmUp(t *testing.T) {
 	wantInOrder(t, "test", string(out), []string{"FAIL t\n", "the answer depends on the warm-up", `"told"`, `"cold"`, "FAIL t\n", "2 of 2 cases failed"})
 }
 
+// The lines of --grant are granted beside those of the cases.
+func TestTest_takesGrantsOfTheCommandLine(t *testing.T) {
+	dir := writeFiles(t, "rates.ts", ratesScript, "c.yaml", "grants: [elicitation]\ncases:\n  - {call: visit, text: visit 1}\n  - {call: order, answers: [decline], text: nothing}\n")
+	args := []string{"test", filepath.Join(dir, "rates.ts"), "--cases", filepath.Join(dir, "c.yaml")}
+	out, err := program(t, "", args...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "1 of 2 cases failed") {
+		t.Errorf("without: got %v, %s, want one failure", err, out)
+	}
+	if out, err := program(t, "", append(args, "--grant", "kv: 1MiB")...).CombinedOutput(); err != nil {
+		t.Errorf("with: got %v, %s, want both passed", err, out)
+	}
+}
+
 func TestTest_namesTheLineOfAWrongFile(t *testing.T) {
 	for text, want := range map[string]string{
-		"cases: []":                                  "c.yaml:1: cases: want a list of at least one",
-		"case: [{call: t}]":                          `unknown key "case"; did you mean cases?`,
-		"cases:\n  - {call: t, texts: x}":            `c.yaml:2: unknown key "texts"; did you mean text?`,
-		"cases:\n  - {text: x}":                      "c.yaml:2: a case has one of call, read and prompt",
-		"cases: [{call: t, read: u}]":                "a case has one of call, read and prompt",
-		"cases: [{call: t, with: [1]}]":              "want the arguments by name",
-		"cases: [{call: t, answers: [maybe]}]":       "an answer is the values of a form, decline or cancel",
-		"web: {rates: x}\ncases: [{call: t}]":        "want a method and an address",
-		"grants: [{a: 1, b: 2}]\ncases: [{call: t}]": "a grant is one line",
-		"grants: [net]\ncases: [{call: t}]":          "",
-		"cases: [":                                   "c.yaml:2: ",
+		"cases: []":                                        "c.yaml:1: cases: want a list of at least one",
+		"case: [{call: t}]":                                `unknown key "case"; did you mean cases?`,
+		"cases:\n  - {call: t, texts: x}":                  `c.yaml:2: unknown key "texts"; did you mean text?`,
+		"cases:\n  - {text: x}":                            "c.yaml:2: a case has one of call, read and prompt",
+		"cases: [{call: t, read: u}]":                      "a case has one of call, read and prompt",
+		"cases: [{call: t, with: [1]}]":                    "want the arguments by name",
+		"cases: [{call: t, answers: [maybe]}]":             "an answer is the values of a form, decline or cancel",
+		"web: {rates: x}\ncases: [{call: t}]":              "want a method and an address",
+		"grants: [{a: 1, b: 2}]\ncases: [{call: t}]":       "a grant is one line",
+		"grants: [net]\ncases: [{call: t}]":                "",
+		"grants: ['fs: write ~/**']\ncases: [{call: t}]":   "c.yaml:1: the cases do not grant files of this machine",
+		"grants: [{fs: read /etc/**}]\ncases: [{call: t}]": `give the line "fs: read /etc/**" with --grant`,
+		"cases: [": "c.yaml:2: ",
 	} {
 		dir := writeFiles(t, "rates.ts", ratesScript, "c.yaml", text)
 		cmd := program(t, "", "test", filepath.Join(dir, "rates.ts"), "--cases", filepath.Join(dir, "c.yaml"))

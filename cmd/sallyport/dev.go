@@ -166,7 +166,7 @@ func (d *development) reload(ctx context.Context) {
 	}
 	d.listTools(ctx)
 	if _, err := os.Stat(cases.Beside(d.file)); err == nil {
-		outcomes, err := runCases(ctx, d.settings, d.std, d.copied, cases.Beside(d.file))
+		outcomes, err := runCases(ctx, d.settings, d.std, d.copied, cases.Beside(d.file), d.grants)
 		if err == nil {
 			err = printOutcomes(d.std.out, outcomes)
 		}

@@ -22,6 +22,7 @@ import (
 
 func newTest(std stdio) *cobra.Command {
 	var file, junit string
+	var lines []string
 	c := &cobra.Command{
 		Use:   "test FILE",
 		Short: "run an author's cases for a plugin, with a made-up web, person and clock",
@@ -40,7 +41,7 @@ A case has call, read or prompt, and with for the arguments. It may answer forms
 client's model (model: texts) and roots, and add to web. It expects text, structured, a part of an error, or a part of a
 denied effect; without error and denied the request must succeed.
 
-Nothing is sent to the web, the clock stands at 2026-01-01T00:00:00Z and random numbers are the same each time. Keys stay
+Nothing is sent to the web. The cases grant no files of this machine: give a line for those with --grant. The clock stands at 2026-01-01T00:00:00Z and random numbers are the same each time. Keys stay
 from one case to the next, and are gone at the end. All cases run twice: with an instance that was warmed up, as calls
 usually have it, and with a newly started one. An answer that differs between the two is a failure.
 
@@ -54,7 +55,7 @@ Exit code 1: a case failed.`,
 			if file == "" {
 				file = cases.Beside(args[0])
 			}
-			outcomes, err := runCases(c.Context(), s, std, args[0], file)
+			outcomes, err := runCases(c.Context(), s, std, args[0], file, lines)
 			if err != nil {
 				return err
 			}
@@ -67,6 +68,7 @@ Exit code 1: a case failed.`,
 		},
 	}
 	c.Flags().StringVar(&file, "cases", "", "`file` of the cases")
+	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line` too, such as 'fs: read ~/work/**'; repeat the flag for more lines")
 	c.Flags().StringVar(&junit, "junit", "", "write the outcomes to this `file` too, in the form of JUnit")
 	return c
 }
@@ -74,8 +76,9 @@ Exit code 1: a case failed.`,
 // caseSeed is the seed of the random numbers of cases.
 const caseSeed = "cases"
 
-// runCases runs the cases of a file with a plugin, once warmed up and once newly started.
-func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file string) ([]cases.Outcome, error) {
+// runCases runs the cases of a file with a plugin, once warmed up and once newly started. The lines are granted beside
+// those of the cases.
+func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file string, lines []string) ([]cases.Outcome, error) {
 	f, err := cases.Read(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, ui.Hint(fmt.Errorf("there are no cases: %s does not exist", file), "write one; sallyport test --help has the form")
@@ -83,6 +86,7 @@ func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file
 	if err != nil {
 		return nil, err
 	}
+	f.Grants = append(f.Grants, lines...)
 	std.detach(s)
 	outcomes := make([]cases.Outcome, len(f.Cases))
 	warm, kept, err := caseRun{plugin: plugin, file: f}.run(ctx, s, std, outcomes)
