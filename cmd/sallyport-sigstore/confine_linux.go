@@ -17,7 +17,6 @@ func confine() {
 	defer runtime.UnlockOSThread()
 	_ = unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: maxSeconds, Max: maxSeconds})
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{})
 	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != nil {
 		return
 	}
