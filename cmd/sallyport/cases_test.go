@@ -154,18 +154,19 @@ func TestTest_takesGrantsOfTheCommandLine(t *testing.T) {
 
 func TestTest_namesTheLineOfAWrongFile(t *testing.T) {
 	for text, want := range map[string]string{
-		"cases: []":                                        "c.yaml:1: cases: want a list of at least one",
-		"case: [{call: t}]":                                `unknown key "case"; did you mean cases?`,
-		"cases:\n  - {call: t, texts: x}":                  `c.yaml:2: unknown key "texts"; did you mean text?`,
-		"cases:\n  - {text: x}":                            "c.yaml:2: a case has one of call, read and prompt",
-		"cases: [{call: t, read: u}]":                      "a case has one of call, read and prompt",
-		"cases: [{call: t, with: [1]}]":                    "want the arguments by name",
-		"cases: [{call: t, answers: [maybe]}]":             "an answer is the values of a form, decline or cancel",
-		"web: {rates: x}\ncases: [{call: t}]":              "want a method and an address",
-		"grants: [{a: 1, b: 2}]\ncases: [{call: t}]":       "a grant is one line",
-		"grants: [net]\ncases: [{call: t}]":                "",
-		"grants: ['fs: write ~/**']\ncases: [{call: t}]":   "c.yaml:1: the cases do not grant files of this machine",
-		"grants: [{fs: read /etc/**}]\ncases: [{call: t}]": `give the line "fs: read /etc/**" with --grant`,
+		"cases: []":                                                              "c.yaml:1: cases: want a list of at least one",
+		"case: [{call: t}]":                                                      `unknown key "case"; did you mean cases?`,
+		"cases:\n  - {call: t, texts: x}":                                        `c.yaml:2: unknown key "texts"; did you mean text?`,
+		"cases:\n  - {text: x}":                                                  "c.yaml:2: a case has one of call, read and prompt",
+		"cases: [{call: t, read: u}]":                                            "a case has one of call, read and prompt",
+		"cases: [{call: t, with: [1]}]":                                          "want the arguments by name",
+		"cases: [{call: t, answers: [maybe]}]":                                   "an answer is the values of a form, decline or cancel",
+		"web: {rates: x}\ncases: [{call: t}]":                                    "want a method and an address",
+		"grants: [{a: 1, b: 2}]\ncases: [{call: t}]":                             "a grant is one line",
+		"grants: [net]\ncases: [{call: t}]":                                      "",
+		"grants: ['fs: write ~/**']\ncases: [{call: t}]":                         "c.yaml:1: the cases do not grant files and secrets of this machine",
+		"grants: ['secret: KEY {to: https://a.example/**}']\ncases: [{call: t}]": "the cases do not grant files and secrets of this machine",
+		"grants: [{fs: read /etc/**}]\ncases: [{call: t}]":                       `give the line "fs: read /etc/**" with --grant`,
 		"cases: [": "c.yaml:2: ",
 	} {
 		dir := writeFiles(t, "rates.ts", ratesScript, "c.yaml", text)

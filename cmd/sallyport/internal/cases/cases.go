@@ -36,7 +36,7 @@ var limits = strictyaml.Limits{Bytes: 4 << 20, Depth: 64}
 
 // File is a file of cases.
 type File struct {
-	Grants []string // grant lines of the plugin; none allows files
+	Grants []string // grant lines of the plugin; none allows files or secrets
 	Cases  []Case   // at least one
 }
 
@@ -120,8 +120,8 @@ func parse(raw []byte) (*File, error) {
 	return f, nil
 }
 
-// readGrants reads lines as the configuration has them: a text, or one key with its value. The files of this machine are
-// the only effect of cases that is not made up: a file that came with a plugin does not grant them.
+// readGrants reads lines as the configuration has them: a text, or one key with its value. Files and secrets of this
+// machine are the only effects of cases that are not made up: a file that came with a plugin does not grant them.
 func (f *File) readGrants(list *strictyaml.Node) error {
 	if list.Kind != strictyaml.Sequence {
 		return list.Errorf("grants: want a list")
@@ -138,8 +138,8 @@ func (f *File) readGrants(list *strictyaml.Node) error {
 				text = m.Key.Text + ": " + string(m.Value.JSON())
 			}
 		}
-		if g, err := grant.ParseLine(text); err == nil && g.Family == grant.FS && !g.Deny {
-			return item.Errorf("the cases do not grant files of this machine: give the line %.200q with --grant", text)
+		if g, err := grant.ParseLine(text); err == nil && (g.Family == grant.FS || g.Family == grant.SecretFamily) && !g.Deny {
+			return item.Errorf("the cases do not grant files and secrets of this machine: give the line %.200q with --grant", text)
 		}
 		f.Grants = append(f.Grants, text)
 	}
