@@ -183,7 +183,7 @@ func protected(s *settings.Settings, files []registry.File) []string {
 	paths = append(paths, settings.DefaultFolders()...) // even if they do not exist yet
 	if self, err := os.Executable(); err == nil {
 		self = strings.TrimSuffix(self, " (deleted)")
-		paths = append(paths, self, sigstore.Beside(self))
+		paths = append(paths, self, sigstore.Beside(self), SignatureVerifier(s).Program)
 	}
 	for _, f := range clients.Files() {
 		paths = append(paths, f+".bak-*")
