@@ -73,7 +73,7 @@ func (p *pipe) calls(c toolCall, inFlight int, slice time.Duration) ([]time.Dura
 	}()
 	var request []byte
 	var err error
-	for end := time.Now().Add(slice); time.Now().Before(end) && err == nil && f.problem() == nil; {
+	for end := time.Now().Add(slice); (time.Now().Before(end) || request == nil) && err == nil && f.problem() == nil; {
 		f.slots <- struct{}{}
 		p.sent++
 		request = append(c.append(request[:0], p.sent), '\n')
