@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
@@ -93,7 +94,8 @@ func (r Rule) Covers(from string) bool {
 }
 
 // plainAddress returns a source or a pattern in one spelling: the host in lower case, without the default port and the
-// dot of a full name, Docker's registry by its short name, and no letter or digit of the path as an escape.
+// dot of a full name, Docker's registry by its short name, no letter or digit of the path as an escape, and the names of a
+// repository in lower case where the host does not tell them apart.
 func plainAddress(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -108,7 +110,23 @@ func plainAddress(text string) string {
 	if slash {
 		below = "/" + below
 	}
-	return scheme + "://" + host + plainEscapes(below)
+	below = plainEscapes(below)
+	if slices.Contains(foldingHosts, host) {
+		below = foldNames(below)
+	}
+	return scheme + "://" + host + below
+}
+
+// foldingHosts serve one repository under every case of its owner's name and its own.
+var foldingHosts = []string{"github.com", "www.github.com", "codeload.github.com", "raw.githubusercontent.com"}
+
+// foldNames returns a path with its first two names in lower case.
+func foldNames(path string) string {
+	end := len(path)
+	if names := strings.SplitN(path, "/", 4); len(names) == 4 {
+		end -= len(names[3])
+	}
+	return strings.ToLower(path[:end]) + path[end:]
 }
 
 // plainHost returns a host in lower case without the dot of a full name, and its port, if that is not the default of the

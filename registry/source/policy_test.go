@@ -144,6 +144,7 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		{Pattern: "https://acme.example/**", Policy: Policy{Refuse: true}}, {Pattern: "oci://GHCR.io/acme/**", Policy: Policy{Refuse: true}},
 		{Pattern: "oci://docker.io/acme/**", Policy: Policy{Refuse: true}}, {Pattern: "https://acme.example/free/**"},
 		{Pattern: "https://acme.example:8443/x.wasm", Policy: Policy{Refuse: true}}, {Pattern: "https://open.example/a/**", Policy: Policy{Refuse: true}},
+		{Pattern: "https://github.com/Acme/tool/a/**", Policy: Policy{Refuse: true}},
 	}
 	for _, from := range []string{
 		"https://acme.example/x.wasm", "HTTPS://ACME.example/x.wasm", "https://acme.example:443/x.wasm", "https://acme.example./x.wasm",
@@ -155,6 +156,7 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		"https://acme.example:/x.wasm", "https://acme.example:0443/x.wasm", "https://acme.example.:00443/x.wasm", "https://acme.example:08443/x.wasm",
 		"oci://ghcr.io:/acme/x", "oci://ghcr.io:0443/acme/x:1", "oci://registry-1.docker.io:0443/acme/x",
 		"oci://docker.io/acme/x", "oci://registry-1.docker.io/acme/x", "oci://index.docker.io/acme/x",
+		"https://github.com/acme/TOOL/a/x.wasm", "https://GitHub.com:443/%41cme/Tool/a/x.wasm",
 	} {
 		r, err := Parse(from)
 		if err == nil && !PolicyFor(rules, r.Moving()).Refuse {
@@ -162,7 +164,8 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"https://acme.example/free/x.wasm", "https://acme.example.org/x.wasm", "oci://ghcr.io/acme-evil/x",
-		"https://open.example/b/x.wasm?from=/a/", "https://open.example/%2561/x.wasm"} {
+		"https://open.example/b/x.wasm?from=/a/", "https://open.example/%2561/x.wasm",
+		"https://github.com/acme/tool/A/x.wasm", "https://github.com/acmes/tool/a/x.wasm"} {
 		if r, err := Parse(from); err != nil || PolicyFor(rules, r.Moving()).Refuse {
 			t.Errorf("%s: got %v, or a refusal; want neither", from, err)
 		}
