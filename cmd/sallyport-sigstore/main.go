@@ -1,11 +1,11 @@
 // Sallyport-sigstore verifies sigstore bundles for sallyport, which starts it. It is a program of its own because the
 // libraries of sigstore would add 10 MB to sallyport, and because a bundle comes from strangers: a bundle that takes over
-// its parser has a process that can do nothing.
+// its parser has a process with an empty environment, and on Linux one that only computes.
 //
 // One request in JSON comes on standard input and one answer goes to standard output, and nothing else is read or
-// written: the digests of a file come in place of the file, and the trusted root comes in the request. On Linux a filter
-// of system calls holds that: after its first step the process opens no file and no socket, and starts no program. For
-// an update of the trusted root sallyport fetches the addresses that the process names, on the same two pipes.
+// written: the digests of a file come in place of the file, and the trusted root comes in the request. A kernel of Linux
+// with filters of system calls holds that: after its first step the process opens no file and no socket, and starts no
+// program. For an update of the trusted root sallyport fetches the addresses that the process names, on the same two pipes.
 package main
 
 import (
