@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,6 +196,35 @@ func TestSessions_areBoundedInNumber(t *testing.T) {
 	if f.connected.Load() != f.closed.Load() {
 		t.Errorf("%d conns connected, %d closed", f.connected.Load(), f.closed.Load())
 	}
+}
+
+// A principal whose sessions are all in use keeps no other principal out: its least recently used one ends, with its call.
+func TestSessions_inUseOfOnePrincipalKeepNoOtherOut(t *testing.T) {
+	f := newFake()
+	s := start(t, f, &Options{Sessions: 2, Tokens: tokens{"a": "alice", "b": "bob"}})
+	alice := func(id string) headers { return headers{"Authorization": "Bearer a", "Mcp-Session-Id": id} }
+	first, second := s.begin(alice("-")), s.begin(alice("-"))
+	var calls sync.WaitGroup
+	call := func(id string, answer string) {
+		calls.Go(func() {
+			s.want("call", "POST", legacyBody(1, "tools/call", `{"name":"wait"}`), alice(id), 200, answer)
+		})
+		receive(t, f.entered)
+	}
+	ended := cancelledBody("1", "the session has ended")
+	call(first, ended)
+	call(second, ended)
+	s.want("she has more than she would leave", "POST", initializeBody, headers{"Authorization": "Bearer a"}, 503, errorBody("0", -32600, "too many sessions"))
+	s.begin(headers{"Authorization": "Bearer b"})
+	if err := receive(t, f.left); err != context.Canceled {
+		t.Errorf("the call of the first session: got %v, want %v", err, context.Canceled)
+	}
+	s.want("first is gone", "POST", legacyBody(2, "ping", "{}"), alice(first), 404,
+		errorBody("2", -32600, "there is no such session (any more): begin with initialize"))
+	s.want("second is there", "POST", legacyBody(2, "ping", "{}"), alice(second), 200, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+	s.want("he has as many as she has", "POST", initializeBody, headers{"Authorization": "Bearer a"}, 503, errorBody("0", -32600, "too many sessions"))
+	s.want("DELETE", "DELETE", "", alice(second), 204, "")
+	calls.Wait()
 }
 
 func TestSessions_expireUnlessInUse(t *testing.T) {

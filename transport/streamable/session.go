@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
@@ -82,7 +83,8 @@ func newSessions(max int, idle time.Duration) *sessions {
 }
 
 // add begins a session. At the limit, the least recently used idle session is evicted, of the principal with the most
-// if those are more than this principal's, or of this principal. If there is none to evict, add returns nil.
+// if those are more than this principal's, or of this principal; if none is idle, one in use of a principal with more. If
+// there is none to evict, add returns nil.
 func (s *sessions) add(ctx context.Context, n *session) *session {
 	n.id = rand.Text()
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -187,20 +189,25 @@ func (s *sessions) expire() (gone []*session) {
 	return gone
 }
 
-// evict unregisters the session to be replaced by one more of a principal.
+// evict unregisters the session to be replaced by one more of a principal. Calls go on when their client leaves, so a
+// principal could otherwise keep all others out with sessions in use.
 func (s *sessions) evict(principal string) []*session {
 	of := map[string]int{}
 	for _, x := range s.byID {
 		of[x.principal]++
 	}
-	var found *session
+	var idle, used *session
 	for e := s.order.Front(); e != nil; e = e.Next() {
 		x := e.Value.(*session)
-		mayGo := x.principal == principal || of[x.principal] > of[principal]
-		if x.active == 0 && mayGo && (found == nil || of[x.principal] > of[found.principal]) {
-			found = x
+		more := of[x.principal] > of[principal]
+		if x.active == 0 && (more || x.principal == principal) && (idle == nil || of[x.principal] > of[idle.principal]) {
+			idle = x
+		}
+		if more && (used == nil || of[x.principal] > of[used.principal]) {
+			used = x
 		}
 	}
+	found := cmp.Or(idle, used)
 	if found == nil {
 		return nil
 	}
