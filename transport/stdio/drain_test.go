@@ -111,6 +111,32 @@ func TestServe_contextStopsABlockedWrite(t *testing.T) {
 	})
 }
 
+// A client that does not read closes its input. Its answer was delayed, since another message had begun behind the request:
+// while it is written before the next read, the end of input is seen all the same.
+func TestServe_seesTheEndOfInputWhileItsAnswerIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		done := make(chan error)
+		go func() {
+			done <- serve(t.Context(), newFake().connect, inR, outW, (&Options{Drain: time.Millisecond}).withDefaults())
+		}()
+		io.WriteString(inW, callOf(1, "echo")+"\n{")
+		synctest.Wait() // the response is being written
+		inW.Close()
+		select {
+		case err := <-done:
+			if err != errLeft {
+				t.Errorf("got %v, want %v", err, errLeft)
+			}
+		case <-time.After(patience):
+			t.Errorf("got no end of Serve within %v, want one", patience)
+		}
+		outR.Close()
+		inR.Close()
+	})
+}
+
 func TestServe_returnsWriteErrors(t *testing.T) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

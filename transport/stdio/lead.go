@@ -52,11 +52,16 @@ func (s *server) lead(turn uint64) {
 	c := new(call)
 	defer c.release()
 	defer s.out.flush()
+	settle := func() bool { return s.settle(&turn) }
 	for !s.over() {
-		line, err := s.in.next()
+		line, err := s.in.next(settle)
 		switch {
+		case errors.Is(err, errTaken):
+			return
 		case errors.Is(err, errTooLong):
-			s.refuse(nil, tooLong(s.in.max))
+			if !s.refuse(nil, tooLong(s.in.max), &turn) {
+				return
+			}
 		case err != nil:
 			s.end(ended(err))
 			return
@@ -64,6 +69,22 @@ func (s *server) lead(turn uint64) {
 			return
 		}
 	}
+}
+
+// settle writes delayed responses before a read that may wait, and reports whether this goroutine still has the turn. A
+// client may read nothing until it has sent all: while the write waits, another goroutine takes the turn, as it does
+// during a call.
+func (s *server) settle(turn *uint64) bool {
+	if !s.out.tryLock() {
+		return true // the goroutine that writes flushes, now or at its next step
+	}
+	defer s.out.unlock()
+	if s.out.buf.Buffered() == 0 {
+		return true
+	}
+	s.watch.begin(turn)
+	s.out.check(s.out.buf.Flush())
+	return s.watch.end(turn)
 }
 
 // ended wraps an input error, including io.EOF.
@@ -82,8 +103,7 @@ func (s *server) message(c *call, line []byte, turn *uint64) bool {
 	m := &c.message
 	var err error
 	if *m, err = jsonrpc.Parse(line); err != nil {
-		s.refuse(m.ID, asError(err))
-		return true
+		return s.refuse(m.ID, asError(err), turn)
 	}
 	if mayBlock(m) {
 		return s.perform(c, m, line, turn)
@@ -92,8 +112,7 @@ func (s *server) message(c *call, line []byte, turn *uint64) bool {
 		s.calls.cancelled(m)
 	}
 	s.calls.prepare(c)
-	s.out.write(s.conn.Handle(c.ctx, m, c.sender).Body, s.in.buffered())
-	return true
+	return s.reply(s.conn.Handle(c.ctx, m, c.sender).Body, turn)
 }
 
 // mayBlock reports whether a request runs a guest or waits for something. Other requests only read the connection or
@@ -153,8 +172,16 @@ func (s *server) answer(c *call, m *jsonrpc.Message, line []byte) []byte {
 	return s.conn.Handle(c.ctx, m, c.sender).Body
 }
 
-func (s *server) refuse(id []byte, e *jsonrpc.Error) {
-	s.out.write(jsonrpc.AppendError(nil, id, e), s.in.buffered())
+func (s *server) refuse(id []byte, e *jsonrpc.Error, turn *uint64) bool {
+	return s.reply(jsonrpc.AppendError(nil, id, e), turn)
+}
+
+// reply writes a response that took no call, and reports whether this goroutine still has the turn, as settle does.
+func (s *server) reply(body []byte, turn *uint64) bool {
+	more := s.in.buffered()
+	s.watch.begin(turn)
+	s.out.write(body, more)
+	return s.watch.end(turn)
 }
 
 func asError(err error) *jsonrpc.Error {

@@ -15,43 +15,59 @@ const (
 	maxEmptyReads = 100
 )
 
-// errTooLong reports a line over the limit. The line was skipped, and the next one can be read.
-var errTooLong = errors.New("line too long")
+var (
+	// errTooLong reports a line over the limit. The line was skipped, and the next one can be read.
+	errTooLong = errors.New("line too long")
+	// errTaken reports that another goroutine reads on.
+	errTaken = errors.New("turn taken")
+)
 
 // lines splits its input into lines. Returned lines stay valid and unchanged: no part of a chunk is written twice,
 // and a full one is left to the garbage collector.
 type lines struct {
 	in    io.Reader
-	max   int    // limit on the bytes in a line, without its end
-	idle  func() // called before each read of in, which may block
+	max   int // limit on the bytes in a line, without its end
 	chunk []byte
 	// chunk[start:end] is unconsumed, and its first clean bytes contain no line end.
 	start, end, clean int
+	skipping          bool  // a line over the limit, to its end
 	err               error // final error of in
 }
 
 // next returns the next nonempty line, without white space around it. After errTooLong, next may be called again.
-// Other errors are final.
-func (l *lines) next() ([]byte, error) {
+// Other errors are final. idle is called before a read of in, which may wait; if it returns false, another goroutine may
+// use l already, and next returns errTaken without a use of it.
+func (l *lines) next(idle func() bool) ([]byte, error) {
 	for {
-		line, err := l.line()
+		line, err := l.line(idle)
 		if line = bytes.Trim(line, " \t\r"); err != nil || len(line) > 0 {
 			return line, err
 		}
 	}
 }
 
-func (l *lines) line() ([]byte, error) {
+func (l *lines) line(idle func() bool) ([]byte, error) {
 	for {
-		if i := bytes.IndexByte(l.chunk[l.start+l.clean:l.end], '\n'); i >= 0 {
+		switch i := bytes.IndexByte(l.chunk[l.start+l.clean:l.end], '\n'); {
+		case l.skipping:
+			if l.skip(i) {
+				return nil, errTooLong
+			}
+		case i >= 0:
 			return l.cut(l.clean+i, 1)
-		}
-		l.clean = l.end - l.start
-		if l.clean > l.max+1 { // one more for a carriage return
-			return nil, l.skip()
-		}
-		if l.err != nil {
+		case l.err != nil && l.end-l.start <= l.max+1:
 			return l.last()
+		default:
+			l.clean = l.end - l.start
+			if l.clean > l.max+1 { // one more for a carriage return
+				l.skipping = true
+				l.chunk = make([]byte, chunkSize)
+				l.start, l.end, l.clean = 0, 0, 0
+				continue
+			}
+		}
+		if !idle() {
+			return nil, errTaken
 		}
 		l.fill()
 	}
@@ -93,22 +109,19 @@ func (l *lines) grow() {
 	l.chunk = chunk
 }
 
-// skip discards the unfinished line up to its end.
-func (l *lines) skip() error {
-	l.chunk = make([]byte, chunkSize)
-	l.start, l.end, l.clean = 0, 0, 0
-	for l.err == nil {
-		n := l.read(l.chunk)
-		if i := bytes.IndexByte(l.chunk[:n], '\n'); i >= 0 {
-			l.start, l.end = i+1, n
-			break
-		}
+// skip discards what was read of a line that is too long, whose end is at i; negative if it is not there yet. It reports
+// whether the line is over.
+func (l *lines) skip(i int) bool {
+	l.skipping = i < 0 && l.err == nil
+	if i < 0 {
+		l.start, l.end = 0, 0
+	} else {
+		l.start += i + 1
 	}
-	return errTooLong
+	return !l.skipping
 }
 
 func (l *lines) read(p []byte) (n int) {
-	l.idle()
 	for range maxEmptyReads {
 		if n, l.err = l.in.Read(p); n > 0 || l.err != nil {
 			return n

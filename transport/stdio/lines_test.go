@@ -10,11 +10,13 @@ import (
 	"testing/iotest"
 )
 
+func always() bool { return true }
+
 // readAll reads every line of in. A long one is returned as "too long".
 func readAll(in io.Reader, limit int) (list []string, err error) {
-	l := &lines{in: in, max: limit, idle: func() {}}
+	l := &lines{in: in, max: limit}
 	for {
-		line, err := l.next()
+		line, err := l.next(always)
 		switch {
 		case errors.Is(err, errTooLong):
 			list = append(list, "too long")
@@ -84,10 +86,10 @@ func TestLines_stayValidUntilTheEnd(t *testing.T) {
 		data = append(append(data, line...), '\n')
 		want = append(want, line)
 	}
-	l := &lines{in: &ragged{data, rng}, max: 1 << 20, idle: func() {}}
+	l := &lines{in: &ragged{data, rng}, max: 1 << 20}
 	var got [][]byte
 	for {
-		line, err := l.next()
+		line, err := l.next(always)
 		if err != nil {
 			break
 		}
@@ -126,9 +128,9 @@ func TestLines_callIdleBeforeEachRead(t *testing.T) {
 		}
 		return copy(p, strings.Repeat("x", 50)), nil
 	})
-	l := &lines{in: in, max: 100, idle: func() { idle++ }}
+	l := &lines{in: in, max: 100}
 	for {
-		if _, err := l.next(); err == io.EOF {
+		if _, err := l.next(func() bool { idle++; return true }); err == io.EOF {
 			return
 		}
 	}

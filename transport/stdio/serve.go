@@ -104,7 +104,7 @@ func serve(ctx context.Context, connect func(func([]byte)) conn, in io.Reader, o
 	defer cancel()
 	s := &server{ended: make(chan struct{}), logger: o.Logger, watch: newWatch()}
 	s.out = newWriter(out, func(err error) { s.end(fmt.Errorf("write: %w", err)) })
-	s.in = &lines{in: in, max: o.MaxMessage, idle: s.out.flush}
+	s.in = &lines{in: in, max: o.MaxMessage}
 	s.calls = newCalls(base, s.out, o)
 	s.conn = connect(func(msg []byte) { s.out.write(msg, false) })
 	if w, ok := s.conn.(interface{ Waiting() int }); ok {
@@ -147,7 +147,7 @@ func (s *server) drain(cancel context.CancelFunc, patience time.Duration) {
 	if !wait(quiet, cancelWait) {
 		s.out.close() // perhaps the client does not read its output
 	}
-	if wait(quiet, cancelWait) {
+	if wait(quiet, cancelWait) && !s.out.busy() {
 		s.conn.Close()
 		return
 	}

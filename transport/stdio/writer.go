@@ -74,7 +74,25 @@ func (w *writer) lock() bool {
 	}
 }
 
+// tryLock acquires the turn if no goroutine has it, and w is not closed.
+func (w *writer) tryLock() bool {
+	select {
+	case <-w.closed:
+		return false
+	default:
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *writer) unlock() { <-w.turn }
+
+// busy reports whether a goroutine writes.
+func (w *writer) busy() bool { return len(w.turn) > 0 }
 
 func (w *writer) check(err error) {
 	if err != nil && w.err == nil {
