@@ -71,7 +71,7 @@ type onePlugin struct {
 	seed   string // "" uses real clocks and random numbers
 	text   bool   // print the texts of the result instead of its JSON
 
-	state runtime.State     // "" is what the plugin asks for
+	state runtime.State     // "" for the state that the plugin asks for
 	web   http.RoundTripper // nil is the web
 	keys  string            // the folder of its keys; "" is the state folder
 }

@@ -36,7 +36,7 @@ sallyport test), and a line calls a tool:
   hello {"name": "Ada"}
 
 The empty line lists the tools, and the end of input ends the command. A version that cannot be loaded is reported with
-its place, and the one before it goes on. What a call was denied is printed with the line that would allow it: give that
+its place, and the one before it goes on. A denial is printed with the line that would allow it: give that
 with --grant.
 
 DIR is the folder of one plugin; with a Makefile, make builds it first. Clients are for serve, which loads saved files

@@ -1,4 +1,4 @@
-// Package cases reads the cases of a plugin's author, answers what a plugin asks while they run, and compares the results.
+// Package cases reads the cases of a plugin's author, answers the plugin's questions while they run, and compares the results.
 //
 //	# rates.cases.yaml, beside rates.py
 //	grants:
