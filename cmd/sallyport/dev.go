@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ too.`,
 				return err
 			}
 			std.detach(s)
-			d := &development{settings: s, std: std, path: args[0], grants: lines}
+			d := &development{settings: s, std: std, path: args[0], grants: lines, files: map[string]seen{}}
 			return d.run(c.Context(), every(c.Context(), lookAgain))
 		},
 	}
@@ -93,7 +94,8 @@ type development struct {
 	file    string       // that was loaded last
 	copied  string       // its copy
 	loaded  *localClient // nil before the first version that loads
-	sources string       // the state of the files when they were looked at
+	files   map[string]seen
+	sources string // the state of the files when they were looked at
 }
 
 // run loads the plugin, again after each change that is seen at a tick, and calls its tools, until the input ends.
@@ -159,7 +161,7 @@ func (d *development) reload(ctx context.Context) {
 	if now == d.sources {
 		return
 	}
-	d.sources = now
+	d.sources = now // what is saved from here on is seen at the next tick
 	if err := d.load(ctx); err != nil {
 		d.complain(err)
 		return
@@ -172,7 +174,6 @@ func (d *development) reload(ctx context.Context) {
 		}
 		d.complain(err)
 	}
-	d.sources = d.look() // a build writes files
 }
 
 // complain prints an error that has not been printed yet.
@@ -235,13 +236,30 @@ func (d *development) build(ctx context.Context) (file string, err error) {
 		return d.path, err
 	}
 	if _, err := os.Stat(filepath.Join(d.path, "Makefile")); err == nil {
-		cmd := exec.CommandContext(ctx, "make", "-s", "-C", d.path)
-		cmd.Stdout, cmd.Stderr = d.std.err, d.std.err
-		if err := cmd.Run(); err != nil {
-			return "", fmt.Errorf("make: %w", err)
+		if err := d.makeAll(ctx); err != nil {
+			return "", err
 		}
 	}
 	return pluginIn(d.path)
+}
+
+// maxMade bounds the runs of make for one change.
+const maxMade = 4
+
+// makeAll runs make until it leaves the files as they were: one that was saved while make ran may not be in its result.
+func (d *development) makeAll(ctx context.Context) error {
+	for range maxMade {
+		cmd := exec.CommandContext(ctx, "make", "-s", "-C", d.path)
+		cmd.Stdout, cmd.Stderr = d.std.err, d.std.err
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("make: %w", err)
+		}
+		before := d.sources
+		if d.sources = d.look(); d.sources == before {
+			break
+		}
+	}
+	return nil
 }
 
 // pluginIn returns the one plugin of a folder: its script, or else its .wasm file.
@@ -276,8 +294,8 @@ const maxLooked = 2000
 func (d *development) look() string {
 	var b strings.Builder
 	add := func(path string) {
-		if info, err := os.Stat(path); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		if sum, ok := d.digestOf(path); ok {
+			fmt.Fprintf(&b, "%s %x\n", path, sum)
 		}
 	}
 	info, err := os.Stat(d.path)
@@ -298,6 +316,31 @@ func (d *development) look() string {
 		add(path)
 	}
 	return b.String()
+}
+
+// seen is a file when it was read last.
+type seen struct {
+	size     int64
+	modified time.Time
+	digest   [sha256.Size]byte
+}
+
+// digestOf returns the digest of a file's bytes. It reads the file again if its size or its time changed.
+func (d *development) digestOf(path string) (digest [sha256.Size]byte, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return digest, false
+	}
+	if last := d.files[path]; last.size == info.Size() && last.modified.Equal(info.ModTime()) {
+		return last.digest, true
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return digest, false
+	}
+	digest = sha256.Sum256(data)
+	d.files[path] = seen{size: info.Size(), modified: info.ModTime(), digest: digest}
+	return digest, true
 }
 
 // sourcesIn returns the files below a folder, without hidden ones and those of packages and builds.

@@ -118,6 +118,64 @@ func TestDev_buildsAFolder(t *testing.T) {
 	d.wants("built")
 }
 
+// A file that is saved while make runs is built too.
+func TestDev_seesASaveDuringABuild(t *testing.T) {
+	dir := writeFiles(t, "hello.txt", "from sallyport import tool\n\n@tool\ndef hello(): return 'old'\n", "Makefile", `.PHONY: hello.py
+hello.py:
+	echo run >>.runs
+	cp hello.txt hello.py
+	test -e .saved || { touch .saved; sed s/old/new/ hello.py >hello.txt; }
+`)
+	d, end := startDev(t, dir)
+	d.wants("hello.py: hello")
+	d.types("hello")
+	d.wants("new")
+	end()
+	if runs, err := os.ReadFile(filepath.Join(dir, ".runs")); err != nil || string(runs) != "run\nrun\nrun\n" {
+		t.Errorf("got %v and the runs %q, want three: a change, another during it, and none", err, runs)
+	}
+}
+
+// savingWriter saves a file when a text is written.
+type savingWriter struct {
+	at   string
+	save func()
+	to   chan string
+}
+
+func (w savingWriter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.at) {
+		w.save()
+	}
+	w.to <- string(p)
+	return len(p), nil
+}
+
+// A file that is saved while the cases run is loaded.
+func TestDev_seesASaveDuringItsCases(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	right := "import { tool } from \"sallyport\";\ntool(\"hello\", \"\", () => \"right\");\n"
+	dir := writeFiles(t, "hello.ts", strings.Replace(right, "right", "wrong", 1), "hello.cases.yaml", "cases: [{call: hello, text: right}]")
+	file := filepath.Join(dir, "hello.ts")
+	in, typed := io.Pipe()
+	defer typed.Close()
+	d := devSession{t: t, in: typed, lines: make(chan string, 1000)}
+	out := savingWriter{at: "1 of 1 case failed", to: d.lines, save: func() {
+		if err := os.WriteFile(file, []byte(right), 0o600); err != nil {
+			t.Error(err)
+		}
+	}}
+	code := make(chan int)
+	go func() {
+		code <- run(t.Context(), []string{"dev", file, "--state", filepath.Join(dir, "state")}, stdio{in: in, out: out, err: out})
+	}()
+	d.wants("1 case passed")
+	typed.Close()
+	if got := soon(t, code); got != 0 {
+		t.Errorf("got exit code %d, want 0", got)
+	}
+}
+
 func TestDev_wantsOnePlugin(t *testing.T) {
 	d, end := startDev(t, writeFiles(t, "a.py", "", "b.py", ""))
 	defer end()
