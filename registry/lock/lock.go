@@ -246,25 +246,22 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	if err != nil {
 		return err
 	}
+	seen := stat(l.o.File)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for name, n := range written {
 		if reflect.DeepEqual(l.fresh[name], n) {
 			delete(l.fresh, name)
 		}
 	}
 	before := l.pins
-	l.mu.Unlock()
-	l.take(pins, stat(l.o.File))
-	l.mu.Lock()
+	l.take(pins, seen)
 	l.news = l.news || !reflect.DeepEqual(before, pins) // changed by a different process
-	l.mu.Unlock()
 	return nil
 }
 
-// take sets the known pins; fresh pins that are not in them stay trusted.
+// take sets the known pins; fresh pins that are not in them stay trusted. mu must be held.
 func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	maps.DeleteFunc(l.first, func(name string, _ bool) bool { return pins[name].Digest != "" })
 	for name, n := range l.fresh {
 		if _, known := pins[name]; !known && otherCase(pins, name) != "" {
@@ -281,12 +278,7 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 // Refresh reads the file again if it changed. It also reports changes that update found since the last Refresh. On
 // error nothing changes; each error is returned once.
 func (l *Lock) Refresh() (changed bool, err error) {
-	now := stat(l.o.File)
-	l.mu.Lock()
-	same, news := sameFile(l.seen, now), l.news
-	l.seen = now
-	l.news = l.news && !same
-	l.mu.Unlock()
+	now, same, news := l.look()
 	if same {
 		return news, nil
 	}
@@ -294,11 +286,29 @@ func (l *Lock) Refresh() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	l.take(pins, now)
-	l.mu.Lock()
-	l.news = false
-	l.mu.Unlock()
+	l.refresh(pins, now)
 	return true, nil
+}
+
+// look reports whether the file is still that which was read last, and, if so, whether update has found a change.
+func (l *Lock) look() (now os.FileInfo, same, news bool) {
+	now = stat(l.o.File)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same, news = sameFile(l.seen, now), l.news
+	l.seen = now
+	l.news = news && !same
+	return now, same, news
+}
+
+// refresh takes the pins that were read after a look, unless update has written the file since: its pins are newer.
+func (l *Lock) refresh(pins map[string]Pin, now os.FileInfo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == now {
+		l.take(pins, now)
+		l.news = false
+	}
 }
 
 func sameFile(a, b os.FileInfo) bool {

@@ -205,6 +205,27 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 	}
 }
 
+// An update of this process during a refresh is not undone by the older pins that the refresh has read.
+func TestRefresh_keepsAnUpdateMeanwhile(t *testing.T) {
+	o := options(t)
+	l := open(t, o)
+	if err := open(t, o).Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	now, same, _ := l.look()
+	pins, err := read(o.File)
+	if same || err != nil {
+		t.Fatalf("after an approval by a second process: got the same file, %v; want a changed one", err)
+	}
+	trust(t, l, "b", terms(2))
+	if err := l.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.refresh(pins, now)
+	wantDigest(t, l, "a", digest(1))
+	wantDigest(t, l, "b", digest(2))
+}
+
 func TestReplace_needsThePinBefore(t *testing.T) {
 	l := open(t, options(t))
 	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
