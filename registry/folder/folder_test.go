@@ -169,6 +169,41 @@ func TestWatcher_addsReplacesAndRemoves(t *testing.T) {
 	eventually(t, r, "B.WASM=3")
 }
 
+// savingRecord saves a file when its sources are asked for, which is after the folder was read.
+type savingRecord struct {
+	*record
+	save func()
+}
+
+func (r savingRecord) Sources() map[string]bool {
+	r.save()
+	return nil
+}
+
+// A file that is saved after the first scan has read the folder is reported by the system.
+func TestWatcher_seesASaveDuringItsFirstScan(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.wasm")
+	w := New(t.Context(), Options{Dir: dir, Logger: slog.New(slog.DiscardHandler), Files: savingRecord{newRecord(), func() {
+		if err := os.WriteFile(path, []byte("1"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}}})
+	events, _ := w.events.start()
+	defer w.events.close()
+	if here := w.list(); len(here) != 0 {
+		t.Fatalf("got %v, want nothing in the folder yet", here)
+	}
+	select {
+	case e := <-events:
+		if e.Name != path {
+			t.Errorf("got an event of %s, want one of %s", e.Name, path)
+		}
+	case <-time.After(time.Minute):
+		t.Error("got no event within a minute, want one of the file")
+	}
+}
+
 // Without file system notifications, the folder is polled.
 func TestWatcher_pollsWithoutTheSystem(t *testing.T) {
 	dir := t.TempDir()

@@ -85,7 +85,7 @@ func (f *Watcher) list() map[string]bool {
 	here := map[string]bool{}
 	folders := map[string]bool{}
 	if f.Dir != "" {
-		folders[f.Dir] = true
+		f.events.add(f.Dir) // before it is read: a file that is saved meanwhile is reported
 		for _, path := range plugins(f.Dir) {
 			here[path] = true
 			if script.Is(path) {
