@@ -81,6 +81,24 @@ func (g *Gate) placeholders(secrets map[string]string) (env []string) {
 	return env
 }
 
+// Unset names a variable of the program whose secret no line grants, and the line to add; "" if there is none. A program
+// that failed may have missed it.
+func (g *Gate) Unset() string {
+	if g.program == nil {
+		return ""
+	}
+	given := slices.Concat(g.program.env, g.policy.env)
+	for _, variable := range slices.Sorted(maps.Keys(g.program.secrets)) {
+		if slices.ContainsFunc(given, func(v string) bool { return strings.HasPrefix(v, variable+"=") }) {
+			continue
+		}
+		name := g.program.secrets[variable]
+		return fmt.Sprintf("its variable %s is the secret %s, which no grant allows: %s", variable, name,
+			g.policy.host.advice(g.policy.plugin.Name, "secret: "+name+" {to: https://HOST/**}", g.session.here()))
+	}
+	return ""
+}
+
 // holds reports whether the program was given a variable for a secret. A nil process was given none.
 func (p *process) holds(secret string) bool {
 	return p != nil && slices.Contains(slices.Collect(maps.Values(p.secrets)), secret)

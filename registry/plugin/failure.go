@@ -14,7 +14,10 @@ import (
 func newFailure(plugin, call string, gate *hostfuncs.Gate, err error) *catalog.Failure {
 	if end, ok := err.(*runtime.EndError); ok { // it may quote the guest
 		clean := *end
-		clean.Message = string(gate.Redact([]byte(end.Message)))
+		if unset := gate.Unset(); unset != "" && end.Kind == runtime.KindExit {
+			clean.Message += "; " + unset
+		}
+		clean.Message = string(gate.Redact([]byte(clean.Message)))
 		err = &clean
 	}
 	var guest *runtime.GuestError

@@ -244,7 +244,7 @@ func (t *tool) failure(e exit, out []byte, said *teller) error {
 		end.Message += ": " + last
 	}
 	if said.dials {
-		end.Message += "; a program has no network but HTTP, which sallyport build --go builds into a Go program"
+		end.Message += "; " + NoNetwork
 	}
 	if o.is == isRetry {
 		end.Kind = runtime.KindUnavailable

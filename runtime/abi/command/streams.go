@@ -43,6 +43,14 @@ const (
 	maxToldLine = 1 << 10
 )
 
+// NoNetwork explains a connection that a program could not open.
+const NoNetwork = "a program has no network but HTTP, which sallyport build --go builds into a Go program"
+
+// Dials reports whether a text reports a connection that Go could not open.
+func Dials(text []byte) bool {
+	return bytes.Contains(text, []byte("dial tcp")) || bytes.Contains(text, []byte("dial udp"))
+}
+
 // teller sends each line of standard error as progress.
 type teller struct {
 	ctx   context.Context
@@ -60,7 +68,7 @@ func newTeller(ctx context.Context, mode string) *teller {
 // Write implements io.Writer for a host function.
 func (t *teller) Write(p []byte) (int, error) {
 	t.wrote = t.wrote || len(bytes.TrimSpace(p)) > 0
-	t.dials = t.dials || bytes.Contains(p, []byte("dial tcp")) || bytes.Contains(p, []byte("dial udp"))
+	t.dials = t.dials || Dials(p)
 	if !t.on {
 		return len(p), nil
 	}

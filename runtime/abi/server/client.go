@@ -40,11 +40,11 @@ func (s *single) answered(result json.RawMessage, failed *jsonrpc.Error) {
 		s.leveled = false
 		s.request(s.method, s.params)
 	case failed != nil:
-		s.fail(failed)
+		s.fail(explainedError(failed))
 	case !jsonraw.IsObject(result):
 		runtime.Abort(endOf(runtime.KindGuest, "the server's result of %s is not an object", s.method))
 	default:
-		s.finish(result)
+		s.finish(explained(result))
 	}
 }
 

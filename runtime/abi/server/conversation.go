@@ -72,6 +72,7 @@ type conversation struct {
 	over   bool
 	result json.RawMessage
 	failed error // in place of the result
+	dials  dials // of standard error
 }
 
 func newConversation(ctx context.Context, in *runtime.Instance) *conversation {

@@ -125,7 +125,7 @@ func (d *dialect) open(c *conversation) error {
 		return errors.New("the gate cannot run servers")
 	}
 	c.gate = runtime.GateFrom(c.ctx)
-	c.input = gate.LaunchServer(d.command, runtime.Conversation{Stdout: c, Unread: maxUnread, Polls: d.polls, Waits: c.waits})
+	c.input = gate.LaunchServer(d.command, runtime.Conversation{Stdout: c, Stderr: &c.dials, Unread: maxUnread, Polls: d.polls, Waits: c.waits})
 	return nil
 }
 
@@ -151,6 +151,9 @@ func (c *conversation) ended(err error, unsure bool) error {
 	case end.Kind == runtime.KindExit:
 		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
 			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
+	}
+	if c.dials {
+		end.Message += "; " + command.NoNetwork
 	}
 	if unsure && c.greeting == nil {
 		end.Err = errors.Join(ErrNoServer, end.Err)

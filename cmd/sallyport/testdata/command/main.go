@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +123,10 @@ func end(do string) {
 		}
 	case "sleep":
 		time.Sleep(time.Hour)
+	case "dial":
+		_, err := net.Dial("tcp", "127.0.0.1:80")
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	case "fork":
 		fmt.Println(exec.Command("/bin/true").Run())
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -39,7 +40,8 @@ var (
 )
 
 // toolsOnly are the tools of a server that has nothing else.
-var toolsOnly = map[string][]string{"cache": {"lookup"}, "state": {"lookup", "count"}, "waits": {"lookup", "stuck"}}
+var toolsOnly = map[string][]string{"cache": {"lookup"}, "state": {"lookup", "count"}, "waits": {"lookup", "stuck"},
+	"dials": {"dial", "dialerror", "dialexit", "keyless"}}
 
 // readAhead reads lines while others are served.
 func readAhead() {
@@ -269,6 +271,22 @@ func call(name string, id json.RawMessage) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "the disk is on fire")
 		os.Exit(7)
+	case "dial":
+		_, err := net.Dial("tcp", "127.0.0.1:80")
+		answer(id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"isError":true}`, err))
+	case "dialerror":
+		_, err := net.Dial("tcp", "127.0.0.1:80")
+		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, id, err.Error())
+	case "dialexit":
+		_, err := net.Dial("tcp", "127.0.0.1:80")
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case "keyless":
+		if os.Getenv("TOKEN") == "" {
+			fmt.Fprintln(os.Stderr, "TOKEN is not set")
+			os.Exit(1)
+		}
+		answer(id, textResult("has a token"))
 	case "hang":
 		go func() {
 			for {
