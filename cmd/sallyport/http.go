@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	goruntime "runtime"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
+	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
@@ -28,7 +30,7 @@ type endpoint struct {
 
 // listenHTTP opens http.addr before plugins are loaded, so that an address in use fails at once. It returns nil if
 // stdio is served.
-func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
+func listenHTTP(ctx context.Context, s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	if s.Text("http.addr") == "" {
 		return nil, nil
 	}
@@ -52,6 +54,9 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 	if tokens != nil {
 		o.Tokens = tokens
 	}
+	if o.OAuth, err = signIn(ctx, s); err != nil {
+		return nil, err
+	}
 	listener, err := streamable.Listen(o)
 	if errors.Is(err, streamable.ErrNoTokens) {
 		return nil, ui.Hint(err, "%s makes the first token: start again then", tokenCommand(s))
@@ -60,6 +65,45 @@ func listenHTTP(s *settings.Settings, log *slog.Logger) (*endpoint, error) {
 		return nil, err
 	}
 	return &endpoint{o, listener, tokens}, nil
+}
+
+// signIn opens the issuers of access tokens, nil if there are none. It fails if clients could not sign in by what this
+// server publishes.
+func signIn(ctx context.Context, s *settings.Settings) (*oauth.Resource, error) {
+	if s.Auth == nil {
+		return nil, nil
+	}
+	if err := checkPublic(s); err != nil {
+		return nil, err
+	}
+	o := *s.Auth
+	o.URL = s.Text("http.public_url")
+	r, err := oauth.Open(ctx, &o)
+	if err != nil {
+		return nil, fmt.Errorf("auth: %w", err)
+	}
+	return r, nil
+}
+
+// checkPublic refuses settings with which clients would not reach the address that is published, or need no token there.
+func checkPublic(s *settings.Settings) error {
+	address, proxy := s.Text("http.public_url"), s.Bool("http.behind_proxy")
+	u, err := url.Parse(address)
+	switch {
+	case address == "":
+		return errors.New("auth.issuers needs http.public_url, the address of the endpoint for clients: https://HOST" + s.Text("http.path"))
+	case err != nil:
+		return fmt.Errorf("http.public_url: %q is no address", address)
+	case s.Bool("http.no_token"):
+		return errors.New("auth.issuers and http.no_token contradict each other: with both, callers need no token")
+	case strings.HasPrefix(s.Text("http.addr"), "unix:") && !proxy:
+		return errors.New("auth.issuers on a unix socket needs http.behind_proxy: callers are identified by their user otherwise")
+	case !proxy && u.Path != s.Text("http.path"):
+		return fmt.Errorf("http.public_url has the path %q, and the endpoint is %s: only a proxy in front (http.behind_proxy) can differ", u.Path, s.Text("http.path"))
+	case !proxy && (u.Scheme == "https") != (s.Text("http.tls_cert") != ""):
+		return errors.New("http.public_url is https if and only if http.tls_cert and http.tls_key are there, or a proxy ends TLS (http.behind_proxy)")
+	}
+	return nil
 }
 
 // serve answers requests until ctx is done.

@@ -54,6 +54,8 @@ var homes = map[string][]string{
 	"github.com/extism/go-sdk":               {"registry/extismfile", "cmd/bench"},
 	"oras.land/oras-go":                      {"registry/source"},
 	"github.com/opencontainers":              {"registry/source", "cmd/dist"},
+	"github.com/coreos/go-oidc":              {"transport/auth/oauth"},
+	"github.com/go-jose/go-jose":             {"transport/auth/oauth"},
 	"golang.org/x/crypto":                    {"internal/minisign", "cmd/dist"},
 
 	// Of the module in cmd/sallyport-sigstore.

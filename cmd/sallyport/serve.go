@@ -72,7 +72,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	defer func() { err = errors.Join(err, sink.Close()) }()
 	log := logging.For(s, sink)
 	warn(s, log)
-	web, err := listenHTTP(s, log)
+	web, err := listenHTTP(ctx, s, log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return ui.Hint(err, "another program serves there; choose another port with --http 127.0.0.1:PORT")
 	}

@@ -136,6 +136,22 @@ func createPlain(path, content string) error {
 	return errors.Join(err, f.Close())
 }
 
+// maxSecret bounds a secret in a file, in bytes.
+const maxSecret = 4 << 10
+
+// ReadSecret returns the secret in an owner-only file of one line.
+func ReadSecret(path string) (string, error) {
+	data, err := readPrivate(path, maxSecret)
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimRight(string(data), "\r\n")
+	if secret == "" || strings.ContainsAny(secret, "\r\n\x00") {
+		return "", fmt.Errorf("%q holds no secret of one line", path)
+	}
+	return secret, nil
+}
+
 // readPrivate reads an owner-only file of at most limit bytes.
 func readPrivate(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path) // before Open, which blocks on a named pipe

@@ -62,7 +62,7 @@ func newHandler(srv server, o *Options) *Handler {
 	h := &Handler{
 		server: srv, options: o, versions: newVersions(envelope.Versions()), sessions: newSessions(o.Sessions, o.SessionIdle),
 		sites:         newSitePolicy(o),
-		authenticator: authenticator{tokens: o.Tokens, local: o.Local(), behindProxy: o.BehindProxy},
+		authenticator: authenticator{tokens: o.Tokens, oauth: o.OAuth, local: o.Local(), behindProxy: o.BehindProxy},
 		admission:     newAdmission(o),
 		bodyTimeout:   bodyTimeout, keepAlive: keepAlive,
 	}
@@ -114,6 +114,9 @@ type exchange struct {
 }
 
 func (x *exchange) serve() *refusal {
+	if f, ok := x.metadata(); ok {
+		return f
+	}
 	if f := x.h.sites.checkOrigin(x.w, x.r); f != nil {
 		return f
 	}

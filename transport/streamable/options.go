@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 )
 
 // Defaults of Options.
@@ -62,6 +64,8 @@ type Options struct {
 	// Tokens authenticate callers. Nil admits every caller on this machine, as the principal "anonymous". A unix
 	// socket needs none: its callers are identified by their user, unless it is behind a proxy.
 	Tokens Verifier
+	// OAuth authenticates callers by access tokens, besides Tokens; nil is no sign-in.
+	OAuth *oauth.Resource
 	// TLSCert and TLSKey are paths of PEM files.
 	TLSCert, TLSKey string
 	// BehindProxy means that all requests come through a proxy that terminates TLS, checks the Host and appends the
@@ -144,6 +148,9 @@ func (o *Options) network() string {
 	return "tcp"
 }
 
+// authenticates reports whether callers need a token of some kind.
+func (o *Options) authenticates() bool { return o.Tokens != nil || o.OAuth != nil }
+
 // loopback reports whether Addr is a loopback address, not a socket.
 func (o *Options) loopback() bool {
 	host, _, err := net.SplitHostPort(orDefault(o.Addr, DefaultAddr))
@@ -197,7 +204,7 @@ func (o *Options) checkSocket() error {
 		return fmt.Errorf("the address %q names no socket: write unix:/PATH", o.Addr)
 	case o.TLSCert != "":
 		return errors.New("a unix socket has no TLS: leave --tls-cert and --tls-key out")
-	case o.BehindProxy && o.Tokens == nil:
+	case o.BehindProxy && !o.authenticates():
 		return fmt.Errorf("%s behind a proxy can be reached from other machines: %w", o.Addr, ErrNoTokens)
 	}
 	return nil
@@ -209,7 +216,7 @@ func (o *Options) checkReach() error {
 		return nil
 	}
 	if o.loopback() {
-		if o.Tokens == nil {
+		if !o.authenticates() {
 			return fmt.Errorf("%s behind a proxy can be reached from other machines: %w", o.Addr, ErrNoTokens)
 		}
 		return nil
@@ -218,9 +225,9 @@ func (o *Options) checkReach() error {
 	const reached, tls, otherwise = "%s can be reached from other machines", "--tls-cert and --tls-key, or --behind-proxy", "; or listen on 127.0.0.1:%s"
 	clear := o.TLSCert == "" && !o.BehindProxy
 	switch {
-	case o.Tokens == nil && clear:
+	case !o.authenticates() && clear:
 		return fmt.Errorf(reached+": %w, and "+tls+otherwise, o.Addr, ErrNoTokens, port)
-	case o.Tokens == nil:
+	case !o.authenticates():
 		return fmt.Errorf(reached+": %w"+otherwise, o.Addr, ErrNoTokens, port)
 	case clear:
 		return fmt.Errorf(reached+": add "+tls+otherwise, o.Addr, port)

@@ -79,6 +79,7 @@ func Keys() []Key {
 		{"search", Bool, "false", "search", fixed, "list two tools, sallyport-search and sallyport-call, in place of all"},
 		{"http.addr", Text, "", "http", fixed, "serve streamable HTTP on this host:port or unix:/path; unset is stdio"},
 		{"http.path", Text, "/mcp", "", fixed, "path of the endpoint"},
+		{"http.public_url", Text, "", "", fixed, "address of the endpoint for clients, as https://tools.example.com/mcp; sign-in needs it"},
 		{"http.origins", List, "", "", fixed, "web origins that may call, besides local ones on loopback"},
 		{"http.tokens", Path, "", "", fixed, "file of named, hashed bearer tokens; unset is tokens in the state folder"},
 		{"http.no_token", Bool, "false", "no-token", fixed, "answer without a token; loopback and unix sockets only"},

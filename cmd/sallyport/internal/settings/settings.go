@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/source"
+	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 )
 
 // Settings are the effective settings of one run.
@@ -23,6 +24,9 @@ type Settings struct {
 
 	// Sources are the policies for plugins that are fetched.
 	Sources []source.Rule
+
+	// Auth is how callers over HTTP sign in, without the address; nil if they do not.
+	Auth *oauth.Options
 
 	Values // the host settings
 
@@ -51,6 +55,9 @@ func Load(o Options) (*Settings, error) {
 		return nil, inFile(s.File, err)
 	}
 	if s.Sources, err = readSources(root); err != nil {
+		return nil, inFile(s.File, err)
+	}
+	if s.Auth, err = readAuth(root, filepath.Dir(s.File)); err != nil {
 		return nil, inFile(s.File, err)
 	}
 	if s.Plugins, err = readPlugins(root, s.Ceiling); err != nil {

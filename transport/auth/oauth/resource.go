@@ -1,0 +1,248 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/identity"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+)
+
+const (
+	defaultSkew = time.Minute
+	wellKnown   = "/.well-known/oauth-protected-resource"
+)
+
+// Options describe a resource.
+type Options struct {
+	// URL is the address of the endpoint for clients, and the identifier of the resource.
+	URL string
+	// Issuers are the authorization servers whose tokens are accepted.
+	Issuers []Issuer
+	// Scopes are required of each token.
+	Scopes []string
+	// Supported are further scopes that clients may ask for.
+	Supported []string
+	// Skew is the tolerated difference of clocks, at most MaxSkew; 0 means one minute.
+	Skew time.Duration
+
+	now     func() time.Time // nil means time.Now
+	timeout time.Duration    // 0 means fetchTimeout
+}
+
+// Resource verifies the tokens for one endpoint. It is safe for concurrent use.
+type Resource struct {
+	url               string
+	place             *url.URL
+	issuers           []*issuer
+	scopes, supported []string
+	skew              time.Duration
+	now               func() time.Time
+	client            *http.Client
+	cache             *cache
+}
+
+// Open reads the metadata and the keys of each issuer. An error means that clients could not sign in.
+func Open(ctx context.Context, o *Options) (*Resource, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	place, err := checkAddress(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the resource: %w", err)
+	}
+	r := &Resource{
+		url: o.URL, place: place, scopes: union(o.Scopes), supported: union(o.Scopes, o.Supported),
+		skew: o.Skew, now: o.now, client: newClient(fetchTimeout), cache: newCache(),
+	}
+	if r.skew == 0 {
+		r.skew = defaultSkew
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if o.timeout > 0 {
+		r.client.Timeout = o.timeout
+	}
+	for _, i := range o.Issuers {
+		opened, err := i.open(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("issuer %s: %w", i.URL, err)
+		}
+		r.issuers = append(r.issuers, opened)
+	}
+	return r, nil
+}
+
+// union returns the names of some lists, sorted and each once.
+func union(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Check refuses options that contradict each other, whatever the URL, without a request.
+func (o *Options) Check() error {
+	if len(o.Issuers) == 0 {
+		return errors.New("no issuer")
+	}
+	if o.Skew < 0 || o.Skew > MaxSkew {
+		return fmt.Errorf("a skew of %v is not between 0 and %v", o.Skew, MaxSkew)
+	}
+	for _, s := range slices.Concat(o.Scopes, o.Supported) {
+		if !IsScope(s) {
+			return fmt.Errorf("%q is not a scope: it may hold visible ASCII but quotes and backslashes", s)
+		}
+	}
+	return o.checkIssuers()
+}
+
+func (o *Options) checkIssuers() error {
+	urls, names, asked := map[string]bool{}, map[string]bool{}, 0
+	for _, i := range o.Issuers {
+		if err := i.check(); err != nil {
+			return fmt.Errorf("issuer %s: %w", i.URL, err)
+		}
+		if urls[i.URL] {
+			return fmt.Errorf("issuer %s: it is there twice", i.URL)
+		}
+		if len(o.Issuers) > 1 && (i.Name == "" || names[i.Name]) {
+			return fmt.Errorf("issuer %s: among several each needs a name of its own, which precedes its groups", i.URL)
+		}
+		if i.Introspection != nil {
+			asked++
+		}
+		urls[i.URL], names[i.Name] = true, true
+	}
+	if asked > 1 {
+		return errors.New("two issuers have introspection: an opaque token does not say whose it is, and none is sent to a foreign issuer")
+	}
+	return nil
+}
+
+// Verify returns the caller with a token. The error is a *Failure.
+func (r *Resource) Verify(ctx context.Context, token string) (identity.Identity, error) {
+	d := digest(sha256.Sum256([]byte(token)))
+	id, ok := r.cache.get(d, r.now())
+	if !ok {
+		v, err := r.verify(ctx, d, token)
+		if err != nil {
+			return identity.Identity{}, FailureOf(err)
+		}
+		r.cache.put(d, v)
+		id = v.identity
+	}
+	if f := r.Missing(id.Scopes, nil); f != nil {
+		return identity.Identity{}, f
+	}
+	return id, nil
+}
+
+// Missing returns the refusal of a caller that lacks a scope, besides those that each token needs. It names all scopes
+// that the caller's next token needs, with those that it has, so that no step takes another back.
+func (r *Resource) Missing(granted, needed []string) *Failure {
+	all := union(r.scopes, needed)
+	if !slices.ContainsFunc(all, func(s string) bool { return !slices.Contains(granted, s) }) {
+		return nil
+	}
+	for _, s := range granted {
+		if slices.Contains(r.supported, s) {
+			all = append(all, s)
+		}
+	}
+	return &Failure{Code: InsufficientScope, Reason: "the access token lacks a scope", Scopes: union(all)}
+}
+
+// verify verifies a token that is not in the cache.
+func (r *Resource) verify(ctx context.Context, d digest, token string) (verified, error) {
+	kind, err := shape(token)
+	if err != nil {
+		return verified{}, err
+	}
+	c := &claims{}
+	if kind == signed {
+		err = r.verifySigned(ctx, token, c)
+	} else {
+		c.issuer = r.introspecting()
+	}
+	if err != nil {
+		return verified{}, err
+	}
+	return r.confirm(ctx, d, token, c)
+}
+
+// confirm asks the issuer, if it has introspection, and reads the claims of the token, or those of the answer.
+func (r *Resource) confirm(ctx context.Context, d digest, token string, c *claims) (v verified, err error) {
+	if c.issuer == nil {
+		return v, invalid("is not a JWT, and no issuer is asked about opaque ones")
+	}
+	keys := c.issuer.keys.current.Load()
+	most := keysEvery
+	if c.issuer.asks != nil {
+		answer, err := c.issuer.asks.ask(ctx, d, token)
+		if err != nil {
+			return v, err
+		}
+		if said := jsonraw.Get(answer, "iss"); said != nil && !isText(said, c.issuer.URL) {
+			return v, invalid("is of another issuer")
+		}
+		most = introspectedFor
+		if c.raw == nil {
+			c.raw = answer
+		}
+	}
+	id, until, err := c.identity(r.now(), r.skew)
+	if err != nil {
+		return v, err
+	}
+	if latest := r.now().Add(most); until.IsZero() || until.After(latest) {
+		until = latest
+	}
+	return verified{identity: id, until: until, issuer: c.issuer, keys: keys}, nil
+}
+
+func isText(raw []byte, want string) bool {
+	text, ok := exactText(raw)
+	return ok && text == want
+}
+
+// introspecting returns the issuer of opaque tokens, nil if there is none.
+func (r *Resource) introspecting() *issuer {
+	for _, i := range r.issuers {
+		if i.asks != nil {
+			return i
+		}
+	}
+	return nil
+}
+
+// verifySigned verifies the signature, the issuer and the audience of a JWT.
+func (r *Resource) verifySigned(ctx context.Context, token string, c *claims) error {
+	name, err := issuerOf(token)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(r.issuers, func(i *issuer) bool { return i.URL == name })
+	if at < 0 {
+		return invalid("is of an issuer that is not trusted here")
+	}
+	c.issuer = r.issuers[at]
+	if err := checkHeader(token, c.issuer.Algorithms); err != nil {
+		return err
+	}
+	c.raw, _ = decode(strings.Split(token, ".")[1]) // issuerOf has decoded it
+	if jsonraw.Get(c.raw, "exp") == nil {
+		return invalid("has no time of expiry")
+	}
+	if err := c.checkAudience(); err != nil {
+		return err
+	}
+	return c.issuer.verify(ctx, token)
+}
