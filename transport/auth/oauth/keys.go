@@ -22,7 +22,7 @@ import (
 const (
 	// keysEvery is the time after which keys in use are read again, so that a withdrawn key ends.
 	keysEvery = 5 * time.Minute
-	// keysGap is the minimum time between two reads, whatever tokens arrive.
+	// keysGap is the minimum time between two reads, for any sequence of tokens.
 	keysGap = 10 * time.Second
 	// keysMost is the time for which the last keys serve while their issuer does not answer.
 	keysMost = time.Hour

@@ -88,7 +88,7 @@ func union(lists ...[]string) []string {
 	return slices.Compact(all)
 }
 
-// Check refuses options that contradict each other, whatever the URL, without a request.
+// Check refuses options that contradict each other, without a request. It does not read the URL.
 func (o *Options) Check() error {
 	if len(o.Issuers) == 0 {
 		return errors.New("no issuer")
