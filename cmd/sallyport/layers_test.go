@@ -44,7 +44,7 @@ var homes = map[string][]string{
 	"github.com/tailscale/hujson":            {"cmd/sallyport/internal/clients"},
 	"github.com/pelletier/go-toml":           {"cmd/sallyport/internal/clients"},
 	"golang.org/x/net":                       {"hostfuncs/egress"},
-	"golang.org/x/text":                      {"internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
+	"golang.org/x/text":                      {"internal/identity", "internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image", "cmd/sallyport-sigstore"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
