@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
@@ -197,134 +198,202 @@ func wrongIDs(id json.RawMessage, result string) {
 
 // square looks a number up in the table.
 func square(n int) uint32 {
-	for i := uint32(0); len(table) < 1<<12; i++ {
+	for i := uint32(0); len(table) < 1<<16; i++ {
 		table = append(table, i*i)
 	}
 	return table[n]
 }
 
+// tools are all tools by name.
+var tools map[string]func(id json.RawMessage)
+
+func init() {
+	tools = honestTools()
+	maps.Copy(tools, needyTools())
+	maps.Copy(tools, noisyTools())
+	maps.Copy(tools, endingTools())
+}
+
 func call(name string, id json.RawMessage) {
 	calls++
-	switch name {
-	case "born":
-		answer(id, textResult(born.UTC().Format(time.RFC3339)+" "+early))
-	case "count":
-		answer(id, textResult(fmt.Sprint(calls)))
-	case "lookup":
-		answer(id, textResult(fmt.Sprint(square(5))))
-	case "stuck":
-		read()
-	case "chatty":
-		write("a line of a log")
-		write(`{"level":"info","msg":"a line of JSON"}`)
-		write(`{"jsonrpc":"2.0","id":99,"result":%s}`, textResult("of no request"))
-		write(`{"jsonrpc":"2.0","id":1,"result":{}}`)
-		write("[1,\n{]\n\n")
-		write(`{"jsonrpc":"2.0","method":"notifications/unknown"}`)
-		answer(id, textResult("the first answer"))
-		answer(id, textResult("the second answer"))
-	case "binary":
-		write("\x00\xff\xfe\x01\x7fELF")
-		write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"\xff"`, id) // cut off
-		answer(id, textResult("after the bytes"))
-	case "half":
-		answer(id, `{"content":[{"type":"text","text":"caf`+"\xc3"+`"}]}`)
-	case "batch":
-		write(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, id, textResult("of a batch"))
-		answer(id, textResult("alone"))
-	case "panic":
-		var none *message
-		answer(id, none.Method)
-	case "trap":
-		for at := uintptr(1 << 31); ; at += 1 << 20 {
-			*(*byte)(unsafe.Pointer(at)) = 1
-		}
-	case "gigabyte":
-		for range 1 << 10 {
-			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
-		}
-		answer(id, textResult("behind it"))
-	case "garbage":
-		garbage()
-	case "wrongids":
-		wrongIDs(id, textResult("of others"))
-	case "huge":
-		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, id)
-		for range 100 {
-			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
-		}
-		write(`"}}`)
-	case "ungranted":
-		write(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":1}}`)
-		refused := read()
-		write(`{"jsonrpc":"2.0","id":"r","method":"server/made-up"}`)
-		unknown := read()
-		answer(id, textResult(string(refused.ID)+string(refused.Error)+string(unknown.ID)+string(unknown.Error)))
-	case "flood":
-		for {
-			write(`{"jsonrpc":"2.0","method":"notifications/made-up"}`)
-		}
-	case "deaf":
-		for {
-			write(`{"jsonrpc":"2.0","id":"%s","method":"ping"}`, strings.Repeat("p", 64<<10))
-		}
-	case "die":
-		fmt.Fprintln(os.Stderr, "the disk is on fire")
-		os.Exit(7)
-	case "dial":
-		_, err := net.Dial("tcp", "127.0.0.1:80")
-		answer(id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"isError":true}`, err))
-	case "dialerror":
-		_, err := net.Dial("tcp", "127.0.0.1:80")
-		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, id, err.Error())
-	case "dialexit":
-		_, err := net.Dial("tcp", "127.0.0.1:80")
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	case "keyless":
-		if os.Getenv("TOKEN") == "" {
-			fmt.Fprintln(os.Stderr, "TOKEN is not set")
-			os.Exit(1)
-		}
-		answer(id, textResult("has a token"))
-	case "hang":
-		go func() {
-			for {
-				time.Sleep(time.Minute)
+	if run := tools[name]; run != nil {
+		run(id)
+	}
+}
+
+// honestTools behave.
+func honestTools() map[string]func(json.RawMessage) {
+	return map[string]func(json.RawMessage){
+		"born": func(id json.RawMessage) {
+			answer(id, textResult(born.UTC().Format(time.RFC3339)+" "+early))
+		},
+		"count": func(id json.RawMessage) {
+			answer(id, textResult(fmt.Sprint(calls)))
+		},
+		"lookup": func(id json.RawMessage) {
+			answer(id, textResult(fmt.Sprint(square(5))))
+		},
+		"stuck": func(_ json.RawMessage) {
+			read()
+		},
+		"leave": func(id json.RawMessage) {
+			answer(id, textResult("goodbye"))
+			os.Exit(0)
+		},
+		"restless": func(id json.RawMessage) {
+			answer(id, textResult("at work"))
+			for calls > 0 {
+				calls++
 			}
-		}()
-		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":1,"message":"waits"}}`)
-		read()
-		answer(id, textResult("too late"))
-	case "leave":
-		answer(id, textResult("goodbye"))
-		os.Exit(0)
-	case "restless":
-		answer(id, textResult("at work"))
-		for calls > 0 {
-			calls++
-		}
-	case "hide":
-		hidden = true
-		write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-		answer(id, textResult("hidden"))
-	case "show":
-		hidden = false
-		time.AfterFunc(5*time.Millisecond, func() { write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) })
-		answer(id, textResult("shown"))
-	case "refuse":
-		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
-	case "progress":
-		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"of no request","progress":1,"message":"lost"}}`)
-		write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":2,"total":3,"message":"found"}}`)
-		answer(id, textResult("done"))
-	case "process":
-		answer(id, textResult(strings.Join(os.Args, " ")+"\n"+strings.Join(os.Environ(), "\n")))
-	case "tick":
-		write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-		write(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://clock"}}`)
-		answer(id, textResult("ticked"))
-	case "scalar":
-		answer(id, "3")
+		},
+		"hide": func(id json.RawMessage) {
+			hidden = true
+			write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			answer(id, textResult("hidden"))
+		},
+		"show": func(id json.RawMessage) {
+			hidden = false
+			time.AfterFunc(5*time.Millisecond, func() { write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) })
+			answer(id, textResult("shown"))
+		},
+		"refuse": func(id json.RawMessage) {
+			write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not like this"}}`, id)
+		},
+		"progress": func(id json.RawMessage) {
+			write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"of no request","progress":1,"message":"lost"}}`)
+			write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":2,"total":3,"message":"found"}}`)
+			answer(id, textResult("done"))
+		},
+		"process": func(id json.RawMessage) {
+			answer(id, textResult(strings.Join(os.Args, " ")+"\n"+strings.Join(os.Environ(), "\n")))
+		},
+		"tick": func(id json.RawMessage) {
+			write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			write(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://clock"}}`)
+			answer(id, textResult("ticked"))
+		},
+	}
+}
+
+// needyTools fail without a grant.
+func needyTools() map[string]func(json.RawMessage) {
+	dial := func() error {
+		_, err := net.Dial("tcp", "127.0.0.1:80")
+		return err
+	}
+	return map[string]func(json.RawMessage){
+		"dial": func(id json.RawMessage) {
+			answer(id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"isError":true}`, dial()))
+		},
+		"dialerror": func(id json.RawMessage) {
+			write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, id, dial().Error())
+		},
+		"dialexit": func(json.RawMessage) {
+			fmt.Fprintln(os.Stderr, dial())
+			os.Exit(1)
+		},
+		"keyless": func(id json.RawMessage) {
+			if os.Getenv("TOKEN") == "" {
+				fmt.Fprintln(os.Stderr, "TOKEN is not set")
+				os.Exit(1)
+			}
+			answer(id, textResult("has a token"))
+		},
+	}
+}
+
+// noisyTools write something that is no answer, or more than one.
+func noisyTools() map[string]func(json.RawMessage) {
+	return map[string]func(json.RawMessage){
+		"chatty": func(id json.RawMessage) {
+			write("a line of a log")
+			write(`{"level":"info","msg":"a line of JSON"}`)
+			write(`{"jsonrpc":"2.0","id":99,"result":%s}`, textResult("of no request"))
+			write(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+			write("[1,\n{]\n\n")
+			write(`{"jsonrpc":"2.0","method":"notifications/unknown"}`)
+			answer(id, textResult("the first answer"))
+			answer(id, textResult("the second answer"))
+		},
+		"binary": func(id json.RawMessage) {
+			write("\x00\xff\xfe\x01\x7fELF")
+			write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"\xff"`, id) // cut off
+			answer(id, textResult("after the bytes"))
+		},
+		"half": func(id json.RawMessage) {
+			answer(id, `{"content":[{"type":"text","text":"caf`+"\xc3"+`"}]}`)
+		},
+		"batch": func(id json.RawMessage) {
+			write(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, id, textResult("of a batch"))
+			answer(id, textResult("alone"))
+		},
+		"gigabyte": func(id json.RawMessage) {
+			for range 1 << 10 {
+				fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
+			}
+			answer(id, textResult("behind it"))
+		},
+		"garbage": func(_ json.RawMessage) {
+			garbage()
+		},
+		"wrongids": func(id json.RawMessage) {
+			wrongIDs(id, textResult("of others"))
+		},
+		"huge": func(id json.RawMessage) {
+			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, id)
+			for range 100 {
+				fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<20))
+			}
+			write(`"}}`)
+		},
+		"ungranted": func(id json.RawMessage) {
+			write(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":1}}`)
+			refused := read()
+			write(`{"jsonrpc":"2.0","id":"r","method":"server/made-up"}`)
+			unknown := read()
+			answer(id, textResult(string(refused.ID)+string(refused.Error)+string(unknown.ID)+string(unknown.Error)))
+		},
+		"flood": func(_ json.RawMessage) {
+			for {
+				write(`{"jsonrpc":"2.0","method":"notifications/made-up"}`)
+			}
+		},
+		"deaf": func(_ json.RawMessage) {
+			for {
+				write(`{"jsonrpc":"2.0","id":"%s","method":"ping"}`, strings.Repeat("p", 64<<10))
+			}
+		},
+		"scalar": func(id json.RawMessage) {
+			answer(id, "3")
+		},
+	}
+}
+
+// endingTools end the server, or never answer.
+func endingTools() map[string]func(json.RawMessage) {
+	return map[string]func(json.RawMessage){
+		"panic": func(id json.RawMessage) {
+			var none *message
+			answer(id, none.Method)
+		},
+		"trap": func(_ json.RawMessage) {
+			for at := uintptr(1 << 31); ; at += 1 << 20 {
+				*(*byte)(unsafe.Pointer(at)) = 1
+			}
+		},
+		"die": func(_ json.RawMessage) {
+			fmt.Fprintln(os.Stderr, "the disk is on fire")
+			os.Exit(7)
+		},
+		"hang": func(id json.RawMessage) {
+			go func() {
+				for {
+					time.Sleep(time.Minute)
+				}
+			}()
+			write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"sallyport","progress":1,"message":"waits"}}`)
+			read()
+			answer(id, textResult("too late"))
+		},
 	}
 }
