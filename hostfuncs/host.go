@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
@@ -32,6 +33,9 @@ type Options struct {
 	Home string
 	// Audit receives one line per call, and callers then get receipts; nil disables both. The host does not close it.
 	Audit *audit.Log
+	// Ended is called with the record of each call that ends, nested ones too, from any goroutine; nil is not called. It
+	// needs Audit, and must return soon.
+	Ended func(receipt.Receipt, receipt.Caller)
 	// FullReceipts sends HTTP callers the touched targets too, not only their counts.
 	FullReceipts bool
 	// Operator is asked about effects that a plugin declared and no line allows; nil asks no one.

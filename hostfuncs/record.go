@@ -153,9 +153,11 @@ func finish(g *Gate) {
 		return // it touched nothing, as nearly each
 	}
 	r.Millis = float64(time.Since(g.record.begun).Microseconds()) / 1000
-	mark, err := h.options.Audit.Append(r.Line(receipt.Caller{
-		Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.traceLine,
-	}))
+	by := receipt.Caller{Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.traceLine}
+	mark, err := h.options.Audit.Append(r.Line(by))
+	if h.options.Ended != nil {
+		h.options.Ended(r, by)
+	}
 	if err != nil {
 		h.options.Logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
 	} else {

@@ -139,3 +139,19 @@ func BenchmarkGate(b *testing.B) {
 		p.NewGate(hostfuncs.Call{ID: "abcdefgh", Principal: "stdio:1000", Method: "tools/call", Tool: "echo"}).Close()
 	}
 }
+
+// The observer of calls gets the record of each, with its targets, also if the caller gets counts.
+func TestReceipt_isObserved(t *testing.T) {
+	log := audit.New(filepath.Join(t.TempDir(), "audit"), audit.Options{})
+	var got []receipt.Receipt
+	var by []receipt.Caller
+	h := hostfuncs.NewHost(&hostfuncs.Options{Audit: log, State: t.TempDir(), Ended: func(r receipt.Receipt, c receipt.Caller) { got, by = append(got, r), append(by, c) }})
+	defer func() { h.Close(); log.Close() }()
+	g := h.Plugin(hostfuncs.Plugin{Name: "demo"}).NewGate(hostfuncs.Call{ID: "c1", Principal: "token:x", Method: "tools/call", Tool: "t"})
+	readFile(g.Files(), "/secret/place")
+	g.Ended(receipt.OK)
+	g.Close()
+	if len(got) != 1 || got[0].Plugin != "demo" || got[0].Outcome != receipt.OK || len(got[0].Denials) != 1 || got[0].Millis <= 0 || by[0].Method != "tools/call" || by[0].Tool != "t" {
+		t.Errorf("got %+v by %+v, want one record of demo's tool t with one denial and its duration", got, by)
+	}
+}

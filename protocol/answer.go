@@ -21,10 +21,11 @@ type answer struct {
 	legacy *legacySession // its version shapes the result of a legacy request
 	log    *slog.Logger   // details hidden from clients
 
-	id      string // call id, "" before a plugin is called
-	subject string // tool, prompt or URI, "" before a plugin is called
-	minted  string // the session, if this request began it
-	reports        // of the call
+	id         string // call id, "" before a plugin is called
+	subject    string // tool, prompt or URI, "" before a plugin is called
+	minted     string // the session, if this request began it
+	toolFailed bool   // the tool reported an error
+	reports           // of the call
 }
 
 // prepared answers with a complete result.
@@ -64,6 +65,7 @@ func (a *answer) finishTool(o *jsonraw.Object) {
 	if !result.Failed(*o) {
 		return
 	}
+	a.toolFailed = true
 	hints, said := a.hinted(), result.Said(*o)
 	if refused := hints.Block(said); refused != nil {
 		result.Add(o, refused)

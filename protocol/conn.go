@@ -89,9 +89,12 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 // accept validates one request and answers it.
 func (c *Conn) accept(ctx context.Context, call envelope.Call, send func(msg []byte)) Response {
 	r := newRequest(c, call, send)
+	r.observe(false)
 	m, refusal := r.admit()
 	if refusal != nil {
-		return Response{Body: jsonrpc.AppendError(nil, call.ID, refusal), Err: refusal, Modern: call.Modern, Refused: true}
+		resp := Response{Body: jsonrpc.AppendError(nil, call.ID, refusal), Err: refusal, Modern: call.Modern, Refused: true}
+		r.finish(&resp, refusal)
+		return resp
 	}
 	return r.dispatch(ctx, m)
 }

@@ -23,6 +23,8 @@ type request struct {
 	stream notify.Stream      // messages before the answer, stopped when the request is abandoned
 	stop   context.CancelFunc // nil for a quick method
 
+	observed Observation // zero if nobody observes it
+
 	level       notify.Level // of a modern request
 	session     string       // selects the instance that is kept for a session. Empty uses a fresh instance
 	initialized string       // see Response
@@ -106,7 +108,7 @@ func (r *request) forward(subject string) (catalog.Call, error) {
 	r.id, r.subject = r.server.calls.next(), subject
 	err := r.findSession()
 	call := catalog.Call{
-		Principal: r.conn.opts.Principal, Session: r.session, Params: r.call.Params, Trace: r.call.Trace(), Timeout: r.call.Timeout(),
+		Principal: r.conn.opts.Principal, Session: r.session, Params: r.call.Params, Trace: r.span(), Timeout: r.call.Timeout(),
 		Client: r, Patient: r.task != nil,
 	}
 	if err == nil && r.call.Modern && asks(r.call.Method) {

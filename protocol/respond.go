@@ -20,6 +20,13 @@ const idPrefix = `{"jsonrpc":"2.0","id":`
 // respond converts the outcome of a handler to a response. Nothing is sent for the request afterwards.
 func (r *request) respond(ctx context.Context, body []byte, err error) Response {
 	r.stream.Finish()
+	resp := r.response(ctx, body, err)
+	r.finish(&resp, err)
+	return resp
+}
+
+// response returns the response of a request whose stream is finished.
+func (r *request) response(ctx context.Context, body []byte, err error) Response {
 	resp := Response{Body: body, Modern: r.call.Modern, Initialized: r.initialized}
 	if r.stream.Stopped() || ctx.Err() == context.Canceled {
 		resp = Response{Modern: r.call.Modern}

@@ -59,6 +59,8 @@ type Options struct {
 	// Met is called with a client's self-declared, unverified name, once per connection and name. It may be called
 	// from any goroutine. Nil disables it.
 	Met func(client string)
+	// Observe is called for each request; nil is not called.
+	Observe Observer
 	// Logger receives details hidden from clients, such as guest stack traces; nil discards them.
 	Logger *slog.Logger
 }

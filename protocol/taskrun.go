@@ -65,6 +65,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 	call.Modern = true
 	r := newRequest(c, call, func(msg []byte) { s.tasks.Clients.Tell(t.ID, msg) })
 	r.task, r.stop = t, func() {}
+	r.observe(true)
 	r.resumption.lasts = t.Expires().Sub(s.now())
 	body, err := r.guard(ctx, callTool)
 	resp := r.respond(ctx, body, err)

@@ -46,6 +46,7 @@ var homes = map[string][]string{
 	"golang.org/x/net":                       {"hostfuncs/egress"},
 	"golang.org/x/text":                      {"internal/identity", "internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image", "cmd/sallyport-sigstore"},
+	"github.com/prometheus/client_golang":    {"cmd/sallyport/internal/metrics"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},

@@ -43,6 +43,8 @@ func newServe(std stdio) *cobra.Command {
 	c.Flags().Bool("no-token", false, "answer without a token; loopback and unix sockets only")
 	c.Flags().String("tls-cert", "", "certificate chain, PEM `file`")
 	c.Flags().String("tls-key", "", "private key, PEM `file`")
+	c.Flags().String("admin", "", "`address` of metrics, health, readiness and profiles: 127.0.0.1:9470 or unix:/path")
+	c.Flags().Bool("admin-remote", false, "let other machines reach the address of --admin")
 	c.Flags().Bool("search", false, "list two tools, to search and to call, in place of all")
 	c.Flags().Bool("legacy-sse", false, "serve clients of 2024-11-05 too, at /sse")
 	addLockFlags(c)
@@ -80,11 +82,16 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer web.close()
+	seen, err := observe(ctx, s, std, log)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
 	l, err := host.OpenLock(s, lock.Options{})
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l})
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call})
 	if err != nil {
 		return err
 	}
@@ -95,7 +102,8 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	}
 	defer leave()
 	defer h.Follow(ctx)()
-	return serving{settings: s, std: std, log: log, end: end}.answer(ctx, h, web)
+	defer seen.await(ctx, h.Registry)()
+	return serving{settings: s, std: std, log: log, end: end, seen: seen}.answer(ctx, h, web)
 }
 
 // serving is one run of the command.
@@ -104,6 +112,7 @@ type serving struct {
 	std      stdio
 	log      *slog.Logger
 	end      *ending
+	seen     *observed
 }
 
 // answer handles the messages of HTTP clients, or of standard input if web is nil.
@@ -118,7 +127,7 @@ func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err e
 	server := protocol.NewServer(h.Registry, &protocol.Options{
 		Name: "sallyport", Version: host.Version(), Store: h.Store, Met: h.Met, Site: siteOf(r.settings.Text("dir")),
 		Search: r.settings.Bool("search"), Keys: keys.Keys(), AskTime: r.settings.Duration("limits.ask"),
-		Tasks: r.settings.Count("limits.tasks"), Logger: r.log,
+		Tasks: r.settings.Count("limits.tasks"), Logger: r.log, Observe: r.seen.request,
 	})
 	defer func() { err = errors.Join(err, closeWithin(r.end.left(), server.Close)) }()
 	defer announceEnd(ctx, r.log, server)()

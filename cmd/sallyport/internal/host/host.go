@@ -28,6 +28,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
@@ -47,6 +48,8 @@ type Options struct {
 	Files []registry.File
 	// Web answers the requests of plugins in place of the web; nil is the web.
 	Web http.RoundTripper
+	// Ended is called with the record of each call, see hostfuncs.Options; it may be nil.
+	Ended func(receipt.Receipt, receipt.Caller)
 	// Keys is the folder of the plugins' keys in place of the state folder; "" is that.
 	Keys string
 }
@@ -85,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		}),
 	}
 	gates := h.gateOptions(o.Files)
-	gates.Web.Instead = o.Web
+	gates.Web.Instead, gates.Ended = o.Web, o.Ended
 	h.Gates = hostfuncs.NewHost(gates)
 	if o.Files == nil {
 		pruneRecordings(s)

@@ -90,6 +90,8 @@ func Keys() []Key {
 		{"http.rate", Count, "", "", fixed, "requests per second of each address and of each token; unset is 50, and no limit on loopback"},
 		{"http.connections", Count, "1024", "", fixed, "concurrent connections, an eighth of them for callers without a good token so far, and concurrent requests, at most three quarters of them of one caller"},
 		{"http.bodies", Bytes, "256MiB", "", fixed, "memory for all messages over 64 KiB that are read or served, at most a quarter of it for one caller"},
+		{"admin.listen", Text, "", "admin", fixed, "serve metrics, health, readiness and profiles on this host:port or unix:/path, without a token; unset serves none"},
+		{"admin.remote", Bool, "false", "admin-remote", fixed, "let other machines reach admin.listen"},
 		{"receipt", Receipt, "counts", "", fixed, "detail of receipts for callers over HTTP: counts, or full for files and hosts too; a receipt never has more of an address than its host"},
 		{"trace", Trace, "parent", "", fixed, "trace context in requests of plugins: parent (traceparent), state (tracestate too), baggage (all), or off"},
 		{"ask", Ask, "refuse", "", fixed, "an announced effect that no line allows: refuse it and ask the operator, wait for the answer, or off"},
