@@ -13,7 +13,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -72,7 +72,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd plugins && ../$(STRICT) ./...
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers registry browser conformance dist-test fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser conformance dist-test fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -215,6 +215,12 @@ servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers o
 registry: $(BIN) ## push to a registry server of Debian with TLS and a login, and add from it
 	@command -v docker-registry >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends docker-registry; } >/dev/null
 	go test -tags programs ./cmd/sallyport -run 'TestRegistry_' -count=1 -v
+
+# The server is Debian's, in a folder of its own, and no cluster of the machine is made or touched.
+postgres: ## the tests of the store, of tasks and of the model of at most once on a PostgreSQL server
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
+	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
+	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store -count=1
 
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null

@@ -49,6 +49,7 @@ var homes = map[string][]string{
 	"github.com/prometheus/client_golang":    {"cmd/sallyport/internal/metrics"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
+	"github.com/jackc/pgx":                   {"hostfuncs/state/store"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/bench"},
 	"github.com/mark3labs/mcp-go":            {"cmd/bench"},
 	"github.com/creack/pty":                  {"cmd/sallyport/internal/ui/terminaltest"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
@@ -21,7 +22,7 @@ import (
 // questionsOf opens the store of questions and answers of this state folder, shared by its processes. The caller closes
 // it.
 func questionsOf(s *settings.Settings) *store.Store {
-	return store.New(store.Options{Dir: s.Text("state")})
+	return host.OpenStore(s)
 }
 
 func newPending(std stdio) *cobra.Command {

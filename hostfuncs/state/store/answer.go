@@ -42,7 +42,7 @@ type Consents struct {
 // Allow answers a question with a grant, which replaces the question and others that it also answers. The error is
 // ErrNotFound if no such question is pending.
 func (c *Consents) Allow(ctx context.Context, question string, a Answer) (g Grant, err error) {
-	err = c.db.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		q, err := waiting(ctx, tx, question, c.db.now())
 		if err != nil {
 			return err
@@ -74,14 +74,14 @@ func (c *Consents) Allow(ctx context.Context, question string, a Answer) (g Gran
 func (c *Consents) Answers() uint64 { return c.answers.Load() }
 
 // waiting returns a pending question.
-func waiting(ctx context.Context, tx *sql.Tx, id string, now time.Time) (Question, error) {
+func waiting(ctx context.Context, tx querier, id string, now time.Time) (Question, error) {
 	q, err := scanQuestion(tx.QueryRowContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE id = ? AND expires > ? AND NOT refused",
 		id, stampOf(now)))
 	return q, one(err)
 }
 
 // settle removes the questions that a grant answers: its own, and equal ones unless it is for one use.
-func settle(ctx context.Context, tx *sql.Tx, q Question, g Grant) error {
+func settle(ctx context.Context, tx querier, q Question, g Grant) error {
 	_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ?", q.ID)
 	if err != nil || g.Once {
 		return err
@@ -96,7 +96,7 @@ func (c *Consents) Answered(ctx context.Context, questions ...Question) error {
 	if len(questions) == 0 {
 		return nil
 	}
-	return c.db.write(ctx, func(tx *sql.Tx) error {
+	return c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		for _, q := range questions {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE id = ? AND NOT refused", q.ID); err != nil {
 				return err
@@ -109,7 +109,7 @@ func (c *Consents) Answered(ctx context.Context, questions ...Question) error {
 // Deny answers a question with a denial: it is not asked again before expires (zero is never). The error is
 // ErrNotFound if no such question is pending.
 func (c *Consents) Deny(ctx context.Context, question string, expires time.Time) error {
-	return c.db.write(ctx, func(tx *sql.Tx) error {
+	return c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		q, err := waiting(ctx, tx, question, c.db.now())
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (c *Consents) Deny(ctx context.Context, question string, expires time.Time)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE questions SET refused = 1, expires = ? WHERE id = ?", stampOf(expires), q.ID)
+		_, err = tx.ExecContext(ctx, "UPDATE questions SET refused = TRUE, expires = ? WHERE id = ?", stampOf(expires), q.ID)
 		return err
 	})
 }
@@ -133,23 +133,20 @@ const grantColumns = "id, plugin, digest, principal, line, binding, once, given,
 
 // Grants returns the grants, oldest first.
 func (c *Consents) Grants(ctx context.Context) ([]Grant, error) {
-	db, err := c.db.reader(ctx)
-	if db == nil || err != nil {
-		return nil, err
-	}
-	rows, err := db.QueryContext(ctx, "SELECT "+grantColumns+" FROM grants WHERE line <> '' AND expires > ? ORDER BY given, id", stampOf(c.db.now()))
-	return collect(rows, err, func(row scanner) (g Grant, err error) {
-		var given, expires int64
-		err = row.Scan(&g.ID, &g.Plugin, &g.Digest, &g.Principal, &g.Line, &g.Binding, &g.Once, &given, &expires)
-		g.Given, g.Expires = timeOf(given), timeOf(expires)
-		return g, err
-	})
+	return list(ctx, c.db, scanGrant, "SELECT "+grantColumns+" FROM grants WHERE line <> '' AND expires > ? ORDER BY given, id", stampOf(c.db.now()))
+}
+
+func scanGrant(row scanner) (g Grant, err error) {
+	var given, expires int64
+	err = row.Scan(&g.ID, &g.Plugin, &g.Digest, &g.Principal, &g.Line, &g.Binding, &g.Once, &given, &expires)
+	g.Given, g.Expires = timeOf(given), timeOf(expires)
+	return g, err
 }
 
 // Revoke withdraws a grant or a denial. revoked is true for only one caller. A grant that is taken cannot be restored
 // afterwards, and counts as absent.
 func (c *Consents) Revoke(ctx context.Context, id string) (revoked bool, err error) {
-	err = c.db.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		now := stampOf(c.db.now())
 		if _, err := changes(tx.ExecContext(ctx, "DELETE FROM grants WHERE id = ? AND line = ''", id)); err != nil {
 			return err
@@ -169,10 +166,10 @@ func (c *Consents) Revoke(ctx context.Context, id string) (revoked bool, err err
 // Take uses up a one-time grant. taken is true for only one caller. The row stays for takenTime without its line, which
 // allows nothing, and shows Restore that the grant was not revoked.
 func (c *Consents) Take(ctx context.Context, id string) (taken bool, err error) {
-	err = c.db.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		now := c.db.now()
-		n, err := changes(tx.ExecContext(ctx, "UPDATE grants SET line = '', expires = min(expires, ?) WHERE id = ? AND once AND line <> '' AND expires > ?",
-			stampOf(now.Add(takenTime)), id, stampOf(now)))
+		n, err := changes(tx.ExecContext(ctx, `UPDATE grants SET line = '', expires = CASE WHEN expires < ? THEN expires ELSE ? END
+			WHERE id = ? AND once AND line <> '' AND expires > ?`, stampOf(now.Add(takenTime)), stampOf(now.Add(takenTime)), id, stampOf(now)))
 		taken = n > 0
 		return err
 	})
@@ -183,7 +180,7 @@ func (c *Consents) Take(ctx context.Context, id string) (taken bool, err error) 
 // Restore returns a one-time grant that was taken but not used, unless it was revoked or its plugin's digest was
 // forgotten meanwhile.
 func (c *Consents) Restore(ctx context.Context, g Grant) error {
-	err := c.db.write(ctx, func(tx *sql.Tx) error {
+	err := c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "UPDATE grants SET line = ?, expires = ? WHERE id = ? AND line = '' AND expires > ?",
 			g.Line, stampOf(g.Expires), g.ID, stampOf(c.db.now()))
 		return err
@@ -202,7 +199,7 @@ func changes(done sql.Result, err error) (int64, error) {
 
 // Carry transfers the grants for one digest of a plugin to another, except one-time grants. It returns their number.
 func (c *Consents) Carry(ctx context.Context, plugin, before, after string) (n int64, err error) {
-	err = c.db.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		n, err = changes(tx.ExecContext(ctx, "UPDATE grants SET digest = ? WHERE plugin = ? AND digest = ? AND NOT once AND expires > ?",
 			after, plugin, before, stampOf(c.db.now())))
 		return err
@@ -213,7 +210,7 @@ func (c *Consents) Carry(ctx context.Context, plugin, before, after string) (n i
 
 // Forget removes the grants for all other digests of a plugin, which no longer run.
 func (c *Consents) Forget(ctx context.Context, plugin, digest string) error {
-	err := c.db.write(ctx, func(tx *sql.Tx) error {
+	err := c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM grants WHERE plugin = ? AND digest <> ?", plugin, digest)
 		return err
 	})
@@ -223,7 +220,7 @@ func (c *Consents) Forget(ctx context.Context, plugin, digest string) error {
 
 // Prune removes the questions, pending or denied, of all other digests of a plugin: no call waits for them.
 func (c *Consents) Prune(ctx context.Context, plugin, digest string) error {
-	return c.db.write(ctx, func(tx *sql.Tx) error {
+	return c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM questions WHERE plugin = ? AND digest <> ?", plugin, digest)
 		return err
 	})

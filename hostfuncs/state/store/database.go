@@ -4,22 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
-
-// fileName is the name of the database file.
-const fileName = "state.db"
-
-// busyTime is the time that a writer waits for other processes, which hold the file for milliseconds.
-const busyTime = 10 * time.Second
 
 // maxConns bounds the connections of one process. SQLite allows only one writer at a time.
 const maxConns = 4
@@ -27,9 +14,10 @@ const maxConns = 4
 // sweepEvery is the interval at which writers remove expired data.
 const sweepEvery = time.Minute
 
-// database is the file of a store.
+// database holds the tables of a store, in one of two engines. Its statements are in the notation of SQLite, and of
+// the kind that both engines take.
 type database struct {
-	path    string
+	engine  engine
 	now     func() time.Time
 	reached func(step string) error
 
@@ -39,10 +27,46 @@ type database struct {
 	swept  time.Time
 }
 
+// engine is the part of a database in which SQLite and PostgreSQL differ.
+type engine interface {
+	// empty reports that nothing was ever written, without opening the database.
+	empty() bool
+	// open opens the database, and creates its tables or brings them up to date.
+	open(ctx context.Context) (*sql.DB, error)
+	// read runs one query.
+	read(ctx context.Context, db *sql.DB, do func(context.Context, querier) error) error
+	// change runs one transaction, in which no other changes data of the same scopes. It may call do again after a
+	// conflict, until commit was called.
+	change(ctx context.Context, db *sql.DB, scopes []scope, do func(context.Context, querier) error, commit func() error) error
+	// settle waits for the transactions of a scope, also for those whose connection is lost.
+	settle(ctx context.Context, db *sql.DB, of scope) error
+	// version is a query for Records.Version, and next a statement that returns a version that no write had before.
+	version() string
+	next() string
+	close()
+}
+
+// querier is a transaction, or a database.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// scope names data that only one transaction changes at a time.
+type scope struct {
+	name   string
+	shared bool // with other transactions that share it
+}
+
+// consentScope is that of all questions and grants, which people change.
+var consentScope = []scope{{name: "consent"}}
+
 func (d *database) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
+	d.engine.close()
 	if d.sql == nil {
 		return nil
 	}
@@ -51,113 +75,118 @@ func (d *database) close() error {
 	return db.Close()
 }
 
-// reader returns the database for reading, or nil if nothing was ever written.
-func (d *database) reader(ctx context.Context) (*sql.DB, error) {
+// opened returns the open database. With read, it returns nil if nothing was ever written.
+func (d *database) opened(ctx context.Context, read bool) (*sql.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.sql == nil && !d.closed {
-		if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-	}
-	return d.open(ctx)
-}
-
-// open opens the file, and creates it if necessary. d.mu is held.
-func (d *database) open(ctx context.Context) (*sql.DB, error) {
-	if d.closed {
+	switch {
+	case d.closed:
 		return nil, ErrClosed
-	}
-	if d.sql != nil {
+	case d.sql != nil:
 		return d.sql, nil
+	case read && d.engine.empty():
+		return nil, nil
 	}
-	if err := d.makeFile(); err != nil {
-		return nil, err
+	db, err := d.engine.open(context.WithoutCancel(ctx))
+	if err == nil {
+		d.sql = db
 	}
-	db, err := sql.Open("sqlite", d.source())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(maxConns)
-	if err := prepare(context.WithoutCancel(ctx), db); err != nil {
-		return nil, errors.Join(fmt.Errorf("state file %s: %w", d.path, err), db.Close())
-	}
-	d.sql = db
-	return db, nil
+	return db, err
 }
 
-// makeFile creates the file with an owner-only mode before SQLite opens it. Its companion files inherit the mode.
-func (d *database) makeFile() error {
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
+// read runs a query. The error is ErrNotFound if nothing was ever written.
+func (d *database) read(ctx context.Context, do func(context.Context, querier) error) error {
+	db, err := d.opened(ctx, true)
 	if err != nil {
 		return err
 	}
-	return f.Close()
-}
-
-// source returns the data source name: transactions lock at their start, and commits are durable.
-func (d *database) source() string {
-	path := filepath.ToSlash(d.path)
-	if filepath.VolumeName(d.path) != "" {
-		path = "/" + path
+	if db == nil {
+		return ErrNotFound
 	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()),
-			"synchronous(FULL)", "foreign_keys(ON)", "trusted_schema(OFF)",
-		},
-	}.Encode()}).String()
+	return d.engine.read(ctx, db, do)
 }
 
-// write runs one transaction, and occasionally removes expired data.
-func (d *database) write(ctx context.Context, do func(tx *sql.Tx) error) error {
+type scanner interface{ Scan(...any) error }
+
+// get returns the one row of a query. The error is ErrNotFound if there is none.
+func get[T any](ctx context.Context, d *database, scan func(scanner) (T, error), query string, args ...any) (x T, err error) {
+	err = d.read(ctx, func(ctx context.Context, q querier) (err error) {
+		x, err = scan(q.QueryRowContext(ctx, query, args...))
+		return one(err)
+	})
+	return x, err
+}
+
+// list returns all rows of a query.
+func list[T any](ctx context.Context, d *database, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+	err = d.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.QueryContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			x, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			all = append(all, x)
+		}
+		return rows.Err()
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return all, err
+}
+
+// settle waits for the transactions of a scope.
+func (d *database) settle(ctx context.Context, of scope) error {
+	db, err := d.opened(ctx, true)
+	if db == nil || err != nil {
+		return err
+	}
+	return d.engine.settle(ctx, db, of)
+}
+
+// write runs one transaction, and occasionally removes expired data before.
+func (d *database) write(ctx context.Context, scopes []scope, do func(context.Context, querier) error) error {
 	if err := d.reached("begin"); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	db, err := d.open(ctx)
-	now := d.now()
-	sweep := err == nil && now.Sub(d.swept) >= sweepEvery
-	if sweep {
-		d.swept = now
-	}
-	d.mu.Unlock()
+	db, err := d.opened(ctx, false)
 	if err != nil {
 		return err
 	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
+	if err := d.sweep(ctx, db); err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	if sweep {
-		if err := removeExpired(ctx, tx, now); err != nil {
-			return err
-		}
-	}
-	if err := do(tx); err != nil {
-		return err
-	}
-	if err := d.reached("commit"); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
+	if err := d.engine.change(ctx, db, scopes, do, func() error { return d.reached("commit") }); err != nil {
 		return err
 	}
 	return d.reached("committed")
 }
 
-func removeExpired(ctx context.Context, tx *sql.Tx, now time.Time) error {
-	for _, table := range []string{"records", "kv", "questions", "grants"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", stampOf(now)); err != nil {
-			return err
-		}
+// sweep removes expired data, unless that was done lately.
+func (d *database) sweep(ctx context.Context, db *sql.DB) error {
+	now := d.now()
+	d.mu.Lock()
+	due := now.Sub(d.swept) >= sweepEvery
+	if due {
+		d.swept = now
 	}
-	return nil
+	d.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return d.engine.change(ctx, db, []scope{{name: "sweep"}}, func(ctx context.Context, q querier) error {
+		for _, table := range []string{"records", "kv", "questions", "grants"} {
+			if _, err := q.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires <= ?", stampOf(now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() error { return nil })
 }
 
 // never is the stamp of data without expiry.
@@ -178,9 +207,9 @@ func timeOf(stamp int64) time.Time {
 	return time.UnixMilli(stamp)
 }
 
-// next increments the version counter: no two writes of this file have the same version.
-func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
-	err = tx.QueryRowContext(ctx, "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value").Scan(&n)
+// next returns a version: no two writes of this database have the same.
+func (d *database) next(ctx context.Context, q querier) (n int64, err error) {
+	err = q.QueryRowContext(ctx, d.engine.next()).Scan(&n)
 	return n, err
 }
 

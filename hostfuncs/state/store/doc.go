@@ -1,5 +1,5 @@
 // Package store persists the state of Sallyport across calls and runs: one SQLite file in the state folder, shared by
-// any number of processes.
+// any number of processes, or one PostgreSQL database, shared by machines.
 //
 //	serve ─┐                     ┌ values    kv of each plugin and principal
 //	serve ─┼─▶ state.db (WAL) ───┼ records   tasks, kept results, replies by key, spent ids, journals
@@ -12,6 +12,6 @@
 //	defer s.Close()
 //	err := s.Add(ctx, store.Task, store.Record{ID: id, Principal: who, Data: data, Expires: soon})
 //
-// Written data is durable when the method returns. Expired data is invisible, and removed by a later write. Every
-// kind is bounded for each principal.
+// Both engines run the same statements. Written data is durable when the method returns. Expired data is invisible, and
+// removed by a later write. Every kind is bounded for each principal.
 package store

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,17 +32,8 @@ type KeyValues struct {
 
 // Value returns the item of a key. The error is ErrNotFound if there is none.
 func (k *KeyValues) Value(ctx context.Context, sp Space, key string) (Item, error) {
-	db, err := k.db.reader(ctx)
-	if err != nil {
-		return Item{}, err
-	}
-	if db == nil {
-		return Item{}, ErrNotFound
-	}
-	item, err := scanItem(db.QueryRowContext(ctx,
-		"SELECT key, value, version, expires FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
-		sp.Plugin, sp.Principal, key, stampOf(k.db.now())))
-	return item, one(err)
+	return get(ctx, k.db, scanItem, "SELECT key, value, version, expires FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
+		sp.Plugin, sp.Principal, key, stampOf(k.db.now()))
 }
 
 func scanItem(row scanner) (i Item, err error) {
@@ -54,14 +46,19 @@ func scanItem(row scanner) (i Item, err error) {
 // Keys returns at most n items without their values, sorted by key. Their keys begin with prefix and sort after
 // after.
 func (k *KeyValues) Keys(ctx context.Context, sp Space, prefix, after string, n int) ([]Item, error) {
-	db, err := k.db.reader(ctx)
-	if db == nil || err != nil {
-		return nil, err
+	end := behind(prefix)
+	return list(ctx, k.db, scanItem, `SELECT key, '', version, expires FROM kv
+		WHERE plugin = ? AND principal = ? AND key > ? AND key >= ? AND (key < ? OR ?) AND expires > ? ORDER BY key LIMIT ?`,
+		sp.Plugin, sp.Principal, after, prefix, end, end == "", stampOf(k.db.now()), min(n, maxListed))
+}
+
+// behind returns the first string, in the order of bytes, after all with a prefix; "" if there is none.
+func behind(prefix string) string {
+	end := []byte(strings.TrimRight(prefix, "\xff"))
+	if len(end) > 0 {
+		end[len(end)-1]++
 	}
-	rows, err := db.QueryContext(ctx, `SELECT key, x'', version, expires FROM kv
-		WHERE plugin = ? AND principal = ? AND key > ? AND substr(key, 1, length(?)) = ? AND expires > ? ORDER BY key LIMIT ?`,
-		sp.Plugin, sp.Principal, after, prefix, prefix, stampOf(k.db.now()), min(n, maxListed))
-	return collect(rows, err, scanItem)
+	return string(end)
 }
 
 // Write is one change of a key.
@@ -101,7 +98,7 @@ func (k *KeyValues) Commit(ctx context.Context, sp Space, quota int64, writes []
 // from the commit until EndLanding.
 func (k *KeyValues) CommitAll(ctx context.Context, batches []Batch, landing string, then func() error) error {
 	done := k.endedLandings()
-	err := k.db.write(ctx, func(tx *sql.Tx) error {
+	err := k.db.write(ctx, spacesOf(batches, landing), func(ctx context.Context, tx querier) error {
 		for _, b := range batches {
 			if err := k.applyAll(ctx, tx, b); err != nil {
 				return err
@@ -118,7 +115,23 @@ func (k *KeyValues) CommitAll(ctx context.Context, batches []Batch, landing stri
 	return err
 }
 
-func (k *KeyValues) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
+// spacesOf returns the scopes of a commit: its spaces, and its landing.
+func spacesOf(batches []Batch, landing string) (all []scope) {
+	for _, b := range batches {
+		all = append(all, pluginScope(b.Plugin, true), scope{name: "kv\x00" + b.Plugin + "\x00" + b.Principal})
+	}
+	if landing != "" {
+		all = append(all, landingScope(landing))
+	}
+	return all
+}
+
+// pluginScope is that of all keys of a plugin.
+func pluginScope(plugin string, shared bool) scope {
+	return scope{name: "kv\x00" + plugin, shared: shared}
+}
+
+func (k *KeyValues) applyAll(ctx context.Context, tx querier, b Batch) error {
 	for _, w := range b.Writes {
 		if err := k.apply(ctx, tx, b.Space, w); err != nil {
 			return err
@@ -139,14 +152,14 @@ func (k *KeyValues) applyAll(ctx context.Context, tx *sql.Tx, b Batch) error {
 
 // Purge removes every key of a plugin, of all principals.
 func (k *KeyValues) Purge(ctx context.Context, plugin string) error {
-	return k.db.write(ctx, func(tx *sql.Tx) error {
+	return k.db.write(ctx, []scope{pluginScope(plugin, false)}, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ?", plugin)
 		return err
 	})
 }
 
 // held returns the bytes that a space holds, including expired keys that are not removed yet.
-func held(ctx context.Context, tx *sql.Tx, sp Space) (size int64, err error) {
+func held(ctx context.Context, tx querier, sp Space) (size int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT bytes FROM kv_totals WHERE plugin = ? AND principal = ?", sp.Plugin, sp.Principal).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -154,12 +167,12 @@ func held(ctx context.Context, tx *sql.Tx, sp Space) (size int64, err error) {
 	return size, err
 }
 
-func removeExpiredKeys(ctx context.Context, tx *sql.Tx, sp Space, now time.Time) error {
+func removeExpiredKeys(ctx context.Context, tx querier, sp Space, now time.Time) error {
 	_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ? AND principal = ? AND expires <= ?", sp.Plugin, sp.Principal, stampOf(now))
 	return err
 }
 
-func (k *KeyValues) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) error {
+func (k *KeyValues) apply(ctx context.Context, tx querier, sp Space, w Write) error {
 	if w.If != nil {
 		var have int64
 		err := tx.QueryRowContext(ctx, "SELECT version FROM kv WHERE plugin = ? AND principal = ? AND key = ? AND expires > ?",
@@ -175,7 +188,7 @@ func (k *KeyValues) apply(ctx context.Context, tx *sql.Tx, sp Space, w Write) er
 		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE plugin = ? AND principal = ? AND key = ?", sp.Plugin, sp.Principal, w.Key)
 		return err
 	}
-	version, err := next(ctx, tx)
+	version, err := k.db.next(ctx, tx)
 	if err != nil {
 		return err
 	}

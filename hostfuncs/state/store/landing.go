@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 )
@@ -10,8 +9,15 @@ import (
 // landingLasts bounds the lifetime of a landing's record: far longer than the time until a killed host is restarted.
 const landingLasts = 10 * 365 * 24 * time.Hour
 
-// Landed reports whether the CommitAll with this landing was committed.
+// landingScope is that of one landing, held by its CommitAll.
+func landingScope(id string) scope { return scope{name: "landing\x00" + id} }
+
+// Landed reports whether the CommitAll with this landing was committed. One whose outcome is open, because the
+// connection was lost during its commit, is waited for.
 func (k *KeyValues) Landed(ctx context.Context, id string) (bool, error) {
+	if err := k.db.settle(ctx, landingScope(id)); err != nil {
+		return false, err
+	}
 	_, err := (&Records{k.db}).Get(ctx, landingKind, id)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -36,7 +42,7 @@ func (k *KeyValues) endedLandings() []string {
 }
 
 // noteLanding records one landing, and removes the records of others.
-func (k *KeyValues) noteLanding(ctx context.Context, tx *sql.Tx, id string, done []string) error {
+func (k *KeyValues) noteLanding(ctx context.Context, tx querier, id string, done []string) error {
 	for _, old := range done {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", landingKind, old); err != nil {
 			return err
@@ -46,7 +52,7 @@ func (k *KeyValues) noteLanding(ctx context.Context, tx *sql.Tx, id string, done
 		return nil
 	}
 	now := k.db.now()
-	_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?, ?, '', '', x'', ?, ?, 0)",
-		landingKind, id, stampOf(now), stampOf(now.Add(landingLasts)))
+	_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?, ?, '', '', ?, ?, ?, 0)",
+		landingKind, id, []byte{}, stampOf(now), stampOf(now.Add(landingLasts)))
 	return err
 }

@@ -14,7 +14,24 @@ import (
 const presenceFolder = "running"
 
 // Presence are the names that running processes hold.
-type Presence struct {
+type Presence struct{ names names }
+
+// Hold acquires a name until the store is closed or the process ends for any reason. A name consists of letters and
+// digits, and is never used again.
+func (p *Presence) Hold(name string) error { return p.names.hold(name) }
+
+// Gone reports whether the process that held a name has ended. If that is not known, it is false.
+func (p *Presence) Gone(name string) bool { return p.names.gone(name) }
+
+// names are lock files, which end with their process, or leases in a database.
+type names interface {
+	hold(name string) error
+	gone(name string) bool
+	release()
+}
+
+// lockFiles hold names on one machine.
+type lockFiles struct {
 	dir     string
 	locking func() bool // whether file locks exclude anyone
 
@@ -23,9 +40,13 @@ type Presence struct {
 	closed bool
 }
 
-// Hold acquires a name until the store is closed or the process ends for any reason. A name consists of letters and
-// digits, and is never used again.
-func (p *Presence) Hold(name string) error {
+func newLockFiles(dir string) *lockFiles {
+	p := &lockFiles{dir: dir}
+	p.locking = sync.OnceValue(p.locks)
+	return p
+}
+
+func (p *lockFiles) hold(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -52,8 +73,8 @@ func (p *Presence) Hold(name string) error {
 	return nil
 }
 
-// Gone reports whether the process that held a name has ended. Without file locks it is always false.
-func (p *Presence) Gone(name string) bool {
+// gone is always false without file locks.
+func (p *lockFiles) gone(name string) bool {
 	p.mu.Lock()
 	mine := p.held[name] != nil
 	p.mu.Unlock()
@@ -74,7 +95,7 @@ func (p *Presence) Gone(name string) bool {
 }
 
 // locks reports whether file locks exclude anyone, by trying to lock one file twice.
-func (p *Presence) locks() bool {
+func (p *lockFiles) locks() bool {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return false
 	}
@@ -97,12 +118,12 @@ func (p *Presence) locks() bool {
 	return err == nil && !second
 }
 
-func (p *Presence) file(name string) string {
+func (p *lockFiles) file(name string) string {
 	return filepath.Join(p.dir, name+".lock")
 }
 
 // release releases all names for good.
-func (p *Presence) release() {
+func (p *lockFiles) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

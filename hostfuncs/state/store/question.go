@@ -41,7 +41,7 @@ const questionColumns = "id, plugin, digest, principal, line, want, effect, why,
 func (c *Consents) Ask(ctx context.Context, q Question) (kept Question, err error) {
 	now := stampOf(c.db.now())
 	q.Asked = timeOf(now)
-	err = c.db.write(ctx, func(tx *sql.Tx) error {
+	err = c.db.write(ctx, consentScope, func(ctx context.Context, tx querier) error {
 		kept, err = scanQuestion(tx.QueryRowContext(ctx, "SELECT "+questionColumns+` FROM questions
 			WHERE plugin = ? AND digest = ? AND principal = ? AND line = ? AND effect = ? AND (binding = ? OR refused) AND expires > ?
 			ORDER BY refused DESC LIMIT 1`,
@@ -61,7 +61,7 @@ func (c *Consents) Ask(ctx context.Context, q Question) (kept Question, err erro
 }
 
 // roomToAsk checks the limits.
-func roomToAsk(ctx context.Context, tx *sql.Tx, q Question, now int64) error {
+func roomToAsk(ctx context.Context, tx querier, q Question, now int64) error {
 	var all, own, same int
 	err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE plugin = ? AND digest = ? AND principal = ?), count(*) FILTER (WHERE id = ?)
 		FROM questions WHERE expires > ?`, q.Plugin, q.Digest, q.Principal, q.ID, now).Scan(&all, &own, &same)
@@ -88,16 +88,7 @@ func scanQuestion(row scanner) (q Question, err error) {
 // Question returns one question, pending or denied. The error is ErrNotFound if it was allowed, has expired, or never
 // existed.
 func (c *Consents) Question(ctx context.Context, id string) (Question, error) {
-	db, err := c.db.reader(ctx)
-	if err != nil {
-		return Question{}, err
-	}
-	if db == nil {
-		return Question{}, ErrNotFound
-	}
-	q, err := scanQuestion(db.QueryRowContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE id = ? AND expires > ?",
-		id, stampOf(c.db.now())))
-	return q, one(err)
+	return get(ctx, c.db, scanQuestion, "SELECT "+questionColumns+" FROM questions WHERE id = ? AND expires > ?", id, stampOf(c.db.now()))
 }
 
 // Questions returns the pending questions, oldest first.
@@ -107,11 +98,6 @@ func (c *Consents) Questions(ctx context.Context) ([]Question, error) { return c
 func (c *Consents) Refused(ctx context.Context) ([]Question, error) { return c.questions(ctx, true) }
 
 func (c *Consents) questions(ctx context.Context, refused bool) ([]Question, error) {
-	db, err := c.db.reader(ctx)
-	if db == nil || err != nil {
-		return nil, err
-	}
-	rows, err := db.QueryContext(ctx, "SELECT "+questionColumns+" FROM questions WHERE expires > ? AND refused = ? ORDER BY asked, id",
+	return list(ctx, c.db, scanQuestion, "SELECT "+questionColumns+" FROM questions WHERE expires > ? AND refused = ? ORDER BY asked, id",
 		stampOf(c.db.now()), refused)
-	return collect(rows, err, scanQuestion)
 }

@@ -72,7 +72,7 @@ type Record struct {
 func (s *Records) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 	now := s.db.now()
 	r.Created = timeOf(stampOf(now))
-	err := s.db.write(ctx, func(tx *sql.Tx) (err error) {
+	err := s.db.write(ctx, []scope{recordScope(k, r.Principal)}, func(ctx context.Context, tx querier) (err error) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ? AND expires <= ?", k, r.ID, stampOf(now)); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Records) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 		if err := makeRoom(ctx, tx, k, r); err != nil {
 			return err
 		}
-		if r.Version, err = next(ctx, tx); err != nil {
+		if r.Version, err = s.db.next(ctx, tx); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -96,8 +96,13 @@ func (s *Records) Add(ctx context.Context, k Kind, r Record) (Record, error) {
 	return r, err
 }
 
+// recordScope is that of a principal's records of a kind, which are bounded together.
+func recordScope(k Kind, principal string) scope {
+	return scope{name: "records\x00" + string(k) + "\x00" + principal}
+}
+
 // makeRoom enforces the limits of a kind.
-func makeRoom(ctx context.Context, tx *sql.Tx, k Kind, r Record) error {
+func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 	b := bounds(k)
 	full := fmt.Errorf("%w: one caller has %d at most, of %d MiB in all", ErrFull, b.count, b.bytes>>20)
 	if int64(len(r.Data)) > b.bytes {
@@ -132,19 +137,9 @@ const recordColumns = "id, principal, plugin, data, created, expires, version"
 
 // Get returns a record. The error is ErrNotFound if there is none, or if it has expired.
 func (s *Records) Get(ctx context.Context, k Kind, id string) (Record, error) {
-	db, err := s.db.reader(ctx)
-	if err != nil {
-		return Record{}, err
-	}
-	if db == nil {
-		return Record{}, ErrNotFound
-	}
-	r, err := scanRecord(db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id = ? AND expires > ?",
-		k, id, stampOf(s.db.now())))
-	return r, one(err)
+	return get(ctx, s.db, scanRecord, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id = ? AND expires > ?",
+		k, id, stampOf(s.db.now()))
 }
-
-type scanner interface{ Scan(...any) error }
 
 func scanRecord(row scanner) (r Record, err error) {
 	var created, expires int64
@@ -156,8 +151,8 @@ func scanRecord(row scanner) (r Record, err error) {
 // Replace updates the data, label and expiry of the record with this ID and Version, and returns it with its new
 // version. The error is ErrConflict if it was changed or removed.
 func (s *Records) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
-	err := s.db.write(ctx, func(tx *sql.Tx) error {
-		version, err := next(ctx, tx)
+	err := s.db.write(ctx, nil, func(ctx context.Context, tx querier) error {
+		version, err := s.db.next(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -184,20 +179,19 @@ func orConflict(err error) error {
 
 // Remove deletes a record if it exists.
 func (s *Records) Remove(ctx context.Context, k Kind, id string) error {
-	return s.db.write(ctx, func(tx *sql.Tx) error {
+	return s.db.write(ctx, nil, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", k, id)
 		return err
 	})
 }
 
-// Version returns a number that changes with each Add, Replace and Commit of any process. It is 0 before the first
+// Version returns a number that changes with each Add, Replace and Commit of any process, and perhaps without. It is 0 before the first
 // write.
 func (s *Records) Version(ctx context.Context) (n int64, err error) {
-	db, err := s.db.reader(ctx)
-	if db == nil || err != nil {
-		return 0, err
+	n, err = get(ctx, s.db, scanNumber, s.db.engine.version())
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
 	}
-	err = db.QueryRowContext(ctx, "SELECT value FROM counters WHERE name = 'version'").Scan(&n)
 	return n, err
 }
 
@@ -207,34 +201,17 @@ const maxListed = 1000
 // List returns up to n records of a kind (at most 1000, the default for n = 0), sorted by ID, with IDs after after.
 // An empty principal selects all principals.
 func (s *Records) List(ctx context.Context, k Kind, principal, after string, n int) ([]Record, error) {
-	db, err := s.db.reader(ctx)
-	if db == nil || err != nil {
-		return nil, err
-	}
 	if n <= 0 || n > maxListed {
 		n = maxListed
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+recordColumns+` FROM records
-		WHERE kind = ? AND id > ? AND (principal = ? OR ? = '') AND expires > ? ORDER BY id LIMIT ?`,
-		k, after, principal, principal, stampOf(s.db.now()), n)
-	return collect(rows, err, scanRecord)
+	return list(ctx, s.db, scanRecord, "SELECT "+recordColumns+` FROM records
+		WHERE kind = ? AND id > ? AND (principal = ? OR ?) AND expires > ? ORDER BY id LIMIT ?`,
+		k, after, principal, principal == "", stampOf(s.db.now()), n)
 }
 
-// collect reads all rows.
-func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var all []T
-	for rows.Next() {
-		x, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, x)
-	}
-	return all, rows.Err()
+func scanNumber(row scanner) (n int64, err error) {
+	err = row.Scan(&n)
+	return n, err
 }
 
 func notNil(b []byte) []byte {

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
@@ -20,6 +20,8 @@ var (
 type Options struct {
 	// Dir is the folder of the file. It is created owner-only on the first write.
 	Dir string
+	// URL is the address of a PostgreSQL database in place of a file; "" is the file. No error has its password.
+	URL string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Reached is called at the steps of each change: begin, commit, committed. An error aborts the change there;
@@ -27,13 +29,14 @@ type Options struct {
 	Reached func(step string) error
 }
 
-// Store is one state folder. It is safe for concurrent use, including by several processes.
+// Store is one state folder, or one database. It is safe for concurrent use, including by several processes.
 type Store struct {
 	Records
 	KeyValues
 	Consents
 	Presence
-	file *database
+	Wakes
+	db *database
 }
 
 // New returns the store of a folder without opening it.
@@ -44,16 +47,29 @@ func New(o Options) *Store {
 	if o.Reached == nil {
 		o.Reached = func(string) error { return nil }
 	}
-	d := &database{path: filepath.Join(o.Dir, fileName), now: o.Now, reached: o.Reached}
-	s := &Store{file: d}
+	d := &database{now: o.Now, reached: o.Reached}
+	s := &Store{db: d}
 	s.Records.db, s.KeyValues.db, s.Consents.db = d, d, d
-	s.Presence.dir = filepath.Join(o.Dir, presenceFolder)
-	s.locking = sync.OnceValue(s.locks)
+	if o.URL == "" {
+		d.engine, s.names = &sqlite{path: filepath.Join(o.Dir, fileName)}, newLockFiles(filepath.Join(o.Dir, presenceFolder))
+	} else {
+		d.engine, s.names, s.listener = newPostgres(o.URL), newLeases(d), newListener(o.URL)
+	}
 	return s
+}
+
+// Check opens the database of a store, and brings its schema up to date. For a file it does nothing.
+func (s *Store) Check(ctx context.Context) error {
+	if s.listener == nil {
+		return nil
+	}
+	_, err := s.db.opened(ctx, true)
+	return err
 }
 
 // Close closes the file if it is open. It is idempotent. The store must not be used afterwards.
 func (s *Store) Close() error {
-	s.release()
-	return s.file.close()
+	s.listener.close()
+	s.names.release()
+	return s.db.close()
 }

@@ -20,70 +20,9 @@ import (
 func open(t *testing.T) (*store.Store, *storetest.Clock, string) {
 	t.Helper()
 	c, dir := storetest.NewClock(time.UnixMilli(1_700_000_000_000)), filepath.Join(t.TempDir(), "state")
-	return storetest.Open(t, store.Options{Dir: dir, Now: c.Now}), c, dir
-}
-
-func TestStore_readingMakesNothing(t *testing.T) {
-	s, _, dir := open(t)
-	if _, err := s.Get(t.Context(), store.Task, "x"); !errors.Is(err, store.ErrNotFound) {
-		t.Error(err)
-	}
-	if _, err := s.Value(t.Context(), store.Space{}, "x"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("value in an empty store: got %v, want %v", err, store.ErrNotFound)
-	}
-	if all, err := s.Grants(t.Context()); len(all) != 0 || err != nil {
-		t.Errorf("grants in an empty store: got %v, %v, want none", all, err)
-	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("reading an empty store: got a folder made, want none")
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Get(t.Context(), store.Task, "x"); !errors.Is(err, store.ErrClosed) {
-		t.Error(err)
-	}
-}
-
-func TestStore_fileIsItsOwnersOnly(t *testing.T) {
-	s, _, dir := open(t)
-	add(t, s, store.Record{ID: "a"})
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		info, err := f.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s: got mode %v, want no access for others", f.Name(), info.Mode())
-		}
-	}
-}
-
-func TestStore_refusesAnotherVersion(t *testing.T) {
-	s, _, dir := open(t)
-	add(t, s, store.Record{ID: "a"})
-	s.Close()
-	file := filepath.Join(dir, "state.db")
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw[63] = 99 // the low byte of user_version in the SQLite file format
-	for _, end := range []string{"-wal", "-shm"} {
-		os.Remove(file + end)
-	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again := store.New(store.Options{Dir: dir})
-	defer again.Close()
-	if _, err := again.Get(t.Context(), store.Task, "a"); err == nil || !strings.Contains(err.Error(), "version 99") {
-		t.Error(err)
-	}
+	o := storetest.Options(t, dir)
+	o.Now = c.Now
+	return storetest.Open(t, o), c, dir
 }
 
 func add(t *testing.T, s *store.Store, r store.Record) store.Record {
@@ -105,7 +44,9 @@ func TestRecord_life(t *testing.T) {
 	if _, err := s.Add(ctx, store.Result, store.Record{ID: "a"}); err != nil {
 		t.Errorf("the same ID in another kind: got %v, want success", err)
 	}
-	other := store.New(store.Options{Dir: dir, Now: c.Now}) // a store of a second process
+	o := storetest.Options(t, dir)
+	o.Now = c.Now
+	other := store.New(o) // a store of a second process
 	defer other.Close()
 	got, err := other.Get(ctx, store.Task, "a")
 	if err != nil || string(got.Data) != "one" || got.Principal != "stdio:1" || got.Label != "sha256:x" ||
@@ -336,7 +277,7 @@ const rounds = 25
 
 // count increments one key, with retries after conflicts.
 func count(dir string) int {
-	s := store.New(store.Options{Dir: dir})
+	s := store.New(store.Options{Dir: dir, URL: os.Getenv("STORE_TEST_URL")})
 	defer s.Close()
 	sp := store.Space{Plugin: "p"}
 	for done := 0; done < rounds; {
@@ -364,14 +305,14 @@ func TestStore_processes(t *testing.T) {
 	for range 4 {
 		work.Go(func() {
 			c := exec.Command(os.Args[0])
-			c.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
+			c.Env = append(os.Environ(), "STORE_TEST_DIR="+dir, "STORE_TEST_URL="+storetest.Options(t, dir).URL)
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("another process: got %v, want success: %s", err, out)
 			}
 		})
 	}
 	work.Wait()
-	s := store.New(store.Options{Dir: dir})
+	s := store.New(storetest.Options(t, dir))
 	defer s.Close()
 	item, err := s.Value(t.Context(), store.Space{Plugin: "p"}, "n")
 	if err != nil || len(item.Value) != 4*rounds {

@@ -12,10 +12,10 @@ import (
 
 // records examines the answers, the open questions and the running hosts of the state folder.
 func (s Subject) records(ctx context.Context, r *Report) {
-	if _, err := os.Stat(s.Settings.Text("state")); err != nil {
+	if _, err := os.Stat(s.Settings.Text("state")); err != nil && s.Settings.Text("store") == "" {
 		return
 	}
-	kept := store.New(store.Options{Dir: s.Settings.Text("state")})
+	kept := host.OpenStore(s.Settings)
 	defer kept.Close()
 	answers, err := kept.Grants(ctx)
 	if err != nil {

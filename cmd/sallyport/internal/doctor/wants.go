@@ -46,10 +46,10 @@ func (s Subject) wants(ctx context.Context, r *Report, f Folder) {
 
 // answers returns the answers of the operator; none if they cannot be read, which is a finding of its own.
 func (s Subject) answers(ctx context.Context) []store.Grant {
-	if _, err := os.Stat(s.Settings.Text("state")); err != nil {
+	if _, err := os.Stat(s.Settings.Text("state")); err != nil && s.Settings.Text("store") == "" {
 		return nil
 	}
-	kept := store.New(store.Options{Dir: s.Settings.Text("state")})
+	kept := host.OpenStore(s.Settings)
 	defer kept.Close()
 	answers, _ := kept.Grants(ctx)
 	return answers

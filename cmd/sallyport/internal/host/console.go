@@ -19,7 +19,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -228,7 +227,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return "", false, nil, err
 	}
-	kept := store.New(store.Options{Dir: s.Text("state")})
+	kept := OpenStore(s)
 	t, err := newConsoleLease(s, log, func() *console.Console {
 		note := func(a consent.Answered) error {
 			log := audit.New(s.State().Audit(), audit.Options{})

@@ -9,9 +9,9 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -81,11 +81,16 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	age, size := s.Keep("audit.keep")
 	h := &Host{
-		Engine: engine, Store: store.New(store.Options{Dir: cmp.Or(o.Keys, s.Text("state"))}), settings: s, log: log,
+		Engine: engine, Store: o.store(), settings: s, log: log,
 		audit: audit.New(s.State().Audit(), audit.Options{
 			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
 			Keep:   audit.Keep{Age: age, Bytes: size},
 		}),
+	}
+	if err := h.Store.Check(ctx); errors.Is(err, store.ErrUnavailable) {
+		log.Warn("calls that store nothing are served meanwhile", "error", err)
+	} else if err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %w", err), h.Store.Close(), engine.Close(context.WithoutCancel(ctx)))
 	}
 	gates := h.gateOptions(o.Files)
 	gates.Web.Instead, gates.Ended = o.Web, o.Ended
@@ -101,6 +106,19 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	return h, nil
+}
+
+// store returns the store of plugins and clients.
+func (o *Options) store() *store.Store {
+	if o.Keys != "" {
+		return store.New(store.Options{Dir: o.Keys})
+	}
+	return OpenStore(o.Settings)
+}
+
+// OpenStore returns the store of these settings, in the state folder or in a database. The caller closes it.
+func OpenStore(s *settings.Settings) *store.Store {
+	return store.New(store.Options{Dir: s.Text("state"), URL: s.Text("store")})
 }
 
 func newEngine(ctx context.Context, s *settings.Settings, log *slog.Logger) (*runtime.Engine, error) {

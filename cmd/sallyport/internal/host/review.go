@@ -93,6 +93,6 @@ func Carry(ctx context.Context, s *settings.Settings, v *registry.Review, carry 
 
 // inStore opens the store of these settings, calls do, and closes it.
 func inStore(s *settings.Settings, do func(*store.Store) error) error {
-	kept := store.New(store.Options{Dir: s.Text("state")})
+	kept := OpenStore(s)
 	return errors.Join(do(kept), kept.Close())
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
@@ -79,7 +78,7 @@ func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *regi
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
-	h := &Host{settings: s, log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: s.Text("state")})}
+	h := &Host{settings: s, log: slog.New(slog.DiscardHandler), Store: OpenStore(s)}
 	defer h.Store.Close()
 	o := h.gateOptions([]registry.File{}) // nobody is asked
 	o.Web = egress.Options{Resolver: offline{}, Dial: offline{}.dial}

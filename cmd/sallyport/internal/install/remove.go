@@ -11,7 +11,6 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 )
@@ -79,7 +78,7 @@ func (r *Removal) Remove(ctx context.Context, purge bool) error {
 	if !purge {
 		return nil
 	}
-	kept := store.New(store.Options{Dir: r.settings.Text("state")})
+	kept := host.OpenStore(r.settings)
 	err := errors.Join(kept.Forget(ctx, r.Name, ""), kept.Prune(ctx, r.Name, ""), kept.Purge(ctx, r.Name), kept.Close(),
 		host.Recordings(r.settings).Remove(r.Name))
 	if err != nil {

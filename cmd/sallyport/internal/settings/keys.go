@@ -18,6 +18,7 @@ const (
 	Ask      Kind = "ask"      // off, refuse or wait
 	Trace    Kind = "trace"    // off, parent, state or baggage
 	Keep     Kind = "keep"     // 90d, 1GiB, or both: 90d,1GiB
+	Database Kind = "database" // postgres://user@host/database
 	List     Kind = "list"     // several texts; separated by commas in a flag or a variable
 )
 
@@ -70,6 +71,7 @@ func Keys() []Key {
 	return []Key{
 		{"dir", Path, "", "", fixed, "the plugin folder; unset is plugins beside the configuration file"},
 		{"state", Path, "", "state", fixed, "the folder of tokens, caches, answers and the audit log; unset is the user's state folder"},
+		{"store", Database, "", "", fixed, "the PostgreSQL database, postgres://user@host/database, of records, keys, questions and answers, shared by hosts on several machines; a password is best in PGPASSFILE; unset is a file in the state folder"},
 		{"lock", Path, "", "lock", fixed, "the lock file: the approved bytes of each plugin; unset is one in the state folder, for all plugin folders"},
 		{"locked", Bool, "false", "locked", fixed, "serve only plugins in the lock file; false trusts the first bytes seen"},
 		{"state_keys", Path, "", "", fixed, "file of keys that seal calls waiting for an answer, shared by hosts behind one address; unset is a key in the state folder; a call continues only for the token that began it, so hosts that share keys share their tokens too"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
@@ -80,6 +81,10 @@ func check(kind Kind, text string) error {
 	case Trace:
 		if _, ok := trace.ParseUpstream(text); !ok {
 			err = fmt.Errorf("%q is no part of a trace; write parent, state, baggage or off", text)
+		}
+	case Database:
+		if text != "" {
+			err = store.CheckURL(text)
 		}
 	case Keep:
 		_, _, err = ParseKeep(text)
