@@ -62,7 +62,7 @@ func newHandler(srv server, o *Options) *Handler {
 	h := &Handler{
 		server: srv, options: o, versions: newVersions(envelope.Versions()), sessions: newSessions(o.Sessions, o.SessionIdle),
 		sites:         newSitePolicy(o),
-		authenticator: authenticator{tokens: o.Tokens, oauth: o.OAuth, local: o.Local(), behindProxy: o.BehindProxy},
+		authenticator: authenticator{tokens: o.Tokens, oauth: o.OAuth, local: o.Local(), behindProxy: o.proxied()},
 		admission:     newAdmission(o),
 		bodyTimeout:   bodyTimeout, keepAlive: keepAlive,
 	}
@@ -78,10 +78,29 @@ func (h *Handler) Close() {
 	h.sessions.close()
 }
 
-// settle ends the streams that would not end by themselves, so that only calls remain.
+// settle refuses new requests and ends the streams that would not end by themselves, so that only calls remain. Answers
+// and notifications for these calls are still taken.
 func (h *Handler) settle() {
-	h.server.EndSubscriptions()
 	h.hush()
+	h.server.EndSubscriptions()
+}
+
+// settled reports whether new requests are refused.
+func (h *Handler) settled() bool { return h.quiet.Err() != nil }
+
+// leaving reports whether the host will stop, so that clients should use another connection for their next request.
+func (h *Handler) leaving() bool {
+	select {
+	case <-h.options.Leaving:
+		return true
+	default:
+		return h.settled()
+	}
+}
+
+// shuttingDown refuses a request that another host, or this one after its restart, can serve: nothing of it was done.
+func shuttingDown() *refusal {
+	return refuse(http.StatusServiceUnavailable, "the server is shutting down").with("Retry-After", "1").closing()
 }
 
 // ServeHTTP serves one request.
@@ -91,6 +110,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.rc.SetReadDeadline(now.Add(h.bodyTimeout))
 	x.rc.SetWriteDeadline(now.Add(writeTimeout)) // replaces the deadline of an earlier request on the connection
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if h.leaving() {
+		w.Header().Set("Connection", "close")
+	}
 	if f := x.serve(); f != nil {
 		if x.principal == "" { // an unauthenticated client has one attempt, and little time
 			f.close = true
@@ -114,6 +136,9 @@ type exchange struct {
 }
 
 func (x *exchange) serve() *refusal {
+	if f := x.h.admission.checkNetwork(x.r); f != nil {
+		return f
+	}
 	if f, ok := x.metadata(); ok {
 		return f
 	}
@@ -163,7 +188,7 @@ func (x *exchange) admit() (f *refusal) {
 		return f
 	}
 	if x.h.ctx.Err() != nil {
-		return refuse(http.StatusServiceUnavailable, "the server is shutting down")
+		return shuttingDown()
 	}
 	return nil
 }
@@ -200,6 +225,11 @@ func (x *exchange) post() *refusal {
 	m, err := jsonrpc.Parse(x.body.data)
 	if err != nil {
 		return malformed(m.ID, err)
+	}
+	if m.IsRequest() && x.h.settled() {
+		f := shuttingDown()
+		f.id = m.ID
+		return f
 	}
 	if call := envelope.Parse(&m); x.h.versions.modern(&call, x.r.Header) {
 		return x.serveModern(&m, &call.Meta)

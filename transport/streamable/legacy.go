@@ -119,6 +119,9 @@ func (x *exchange) get() *refusal {
 		return f
 	}
 	defer reader.close()
+	if reader.of(s.standing) && x.h.settled() {
+		return shuttingDown()
+	}
 	x.rc.SetReadDeadline(time.Time{})
 	c := &carrier{x: x, session: s, reader: reader}
 	if reader.of(s.standing) {
@@ -151,6 +154,9 @@ func (x *exchange) delete() *refusal {
 func (x *exchange) batch() *refusal {
 	if f := x.h.versions.checkLegacy(x.r.Header); f != nil {
 		return f
+	}
+	if x.h.settled() {
+		return shuttingDown()
 	}
 	if x.r.Header.Get(versionHeader) >= firstModern || x.r.Header.Get(sessionHeader) == "" {
 		return refuse(http.StatusBadRequest, "a batch needs a session of protocol version 2025-03-26")

@@ -35,6 +35,9 @@ func (x *exchange) sse() *refusal {
 	if x.r.Method != http.MethodGet {
 		return refuse(http.StatusMethodNotAllowed, "method %s is not served here", clip(x.r.Method)).with("Allow", "GET")
 	}
+	if x.h.settled() {
+		return shuttingDown()
+	}
 	s := x.h.newSession(x.caller)
 	if x.h.sessions.add(x.h.ctx, s) == nil {
 		s.conn.Close()
@@ -71,6 +74,12 @@ func (x *exchange) message() *refusal {
 	if err != nil {
 		x.h.sessions.release(s)
 		return malformed(m.ID, err)
+	}
+	if m.IsRequest() && x.h.settled() {
+		x.h.sessions.release(s)
+		f := shuttingDown()
+		f.id = m.ID
+		return f
 	}
 	if envelope.IsModern(&m) {
 		x.h.sessions.release(s)

@@ -2,19 +2,21 @@ package streamable
 
 import (
 	"math"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/transport/forwarded"
 	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
 
 // admission limits the requests of each address and each principal.
 type admission struct {
 	behindProxy bool
+	proxies     forwarded.Networks
+	clients     forwarded.Networks // nil admits all
 	addresses   *rateLimiter
 	principals  *rateLimiter
 	bodies      *budget // bytes of large messages
@@ -24,6 +26,8 @@ type admission struct {
 func newAdmission(o *Options) admission {
 	a := admission{
 		behindProxy: o.BehindProxy,
+		proxies:     o.Proxies,
+		clients:     o.Clients,
 		addresses:   newRateLimiter(o.Rate.PerSecond, o.Rate.Burst),
 		principals:  newRateLimiter(o.Rate.PerSecond, o.Rate.Burst),
 		bodies:      newBudget(o.Bodies, max(o.Bodies/4, 2*o.MaxMessage), newNotice(o.Logger, "http.bodies")),
@@ -74,11 +78,38 @@ func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Secon
 
 // address returns the source of a request, as in listener.Source.
 func (a *admission) address(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	if a.behindProxy {
-		host = orDefault(lastForwarded(r.Header), host)
+	if addr := a.client(r, a.proxies.Client(r)); addr.IsValid() {
+		return listener.Source(addr.String())
 	}
-	return listener.Source(host)
+	return ""
+}
+
+// checkNetwork refuses clear text from a peer that is not the proxy, and clients outside the permitted networks. Users of
+// this machine on a socket need no address.
+func (a *admission) checkNetwork(r *http.Request) *refusal {
+	if len(a.proxies) == 0 && len(a.clients) == 0 {
+		return nil
+	}
+	c := a.proxies.Client(r)
+	socket := !c.Addr.IsValid()
+	if a.behindProxy && len(a.proxies) > 0 && !c.Proxied && !socket && r.TLS == nil {
+		return refuse(http.StatusForbidden, "%s is no proxy of this server (http.proxies)", c.Addr).closing()
+	}
+	if socket && !a.behindProxy || len(a.clients) == 0 || a.clients.Contains(a.client(r, c)) {
+		return nil
+	}
+	return refuse(http.StatusForbidden, "this address may not call (http.clients)").closing()
+}
+
+// client returns the address of the client. Without named proxies, and on a socket, it is the one that the proxy in front
+// appended.
+func (a *admission) client(r *http.Request, c forwarded.Client) netip.Addr {
+	if a.behindProxy && (len(a.proxies) == 0 || !c.Addr.IsValid()) {
+		if addr, err := netip.ParseAddr(lastForwarded(r.Header)); err == nil {
+			return addr
+		}
+	}
+	return c.Addr
 }
 
 // lastForwarded returns the address that the operator's proxy appended. Earlier ones are not trustworthy.

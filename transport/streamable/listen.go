@@ -55,11 +55,11 @@ func (l *Listener) loadTLS() error {
 	if o.TLSCert == "" {
 		return nil
 	}
-	cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+	cert, err := loadCertificate(o.TLSCert, o.TLSKey, o.Logger)
 	if err != nil {
 		return fmt.Errorf("TLS: %w", err)
 	}
-	l.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	l.tls = &tls.Config{GetCertificate: cert.get, MinVersion: tls.VersionTLS12}
 	return nil
 }
 
@@ -98,7 +98,8 @@ func (l *Listener) URL() string {
 func (l *Listener) Close() error { return l.ln.Close() }
 
 // Serve serves h until ctx is done. Then it accepts no more requests, gives those in flight Options.Drain to finish,
-// cancels them, and closes h. That end is not an error.
+// cancels them, and closes h. A request that still comes on an open connection is refused with Retry-After. That end is
+// not an error.
 func (l *Listener) Serve(ctx context.Context, h *Handler) error {
 	srv := l.server(ctx, h)
 	failed := make(chan error, 1)

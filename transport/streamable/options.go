@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
+	"github.com/sallyport-mcp/sallyport/transport/forwarded"
 )
 
 // Defaults of Options.
@@ -71,6 +72,14 @@ type Options struct {
 	// BehindProxy means that all requests come through a proxy that terminates TLS, checks the Host and appends the
 	// client's address to X-Forwarded-For.
 	BehindProxy bool
+	// Proxies are the proxies in front, whose headers name the client: Forwarded and X-Forwarded-*. With BehindProxy and
+	// none named, the last address of X-Forwarded-For is believed from every peer; with some, other peers are refused
+	// unless they use TLS.
+	Proxies forwarded.Networks
+	// Clients are the addresses that may send requests, besides the peers of a socket; none means all.
+	Clients forwarded.Networks
+	// Leaving is closed when the host will stop: from then on clients are asked to use another connection. It may be nil.
+	Leaving <-chan struct{}
 	// Rate limits the requests of each address and of each principal. On a unix socket only a proxy tells addresses.
 	Rate Rate
 	// MaxMessage bounds a body, in bytes; 0 means 16 MiB.
@@ -159,8 +168,11 @@ func (o *Options) loopback() bool {
 
 // Local reports whether all callers are on this machine.
 func (o *Options) Local() bool {
-	return (o.socket() != "" || o.loopback()) && !o.BehindProxy
+	return (o.socket() != "" || o.loopback()) && !o.proxied()
 }
+
+// proxied reports whether requests may come through a proxy.
+func (o *Options) proxied() bool { return o.BehindProxy || len(o.Proxies) > 0 }
 
 // isLoopback accepts the name localhost and literal addresses, without name resolution.
 func isLoopback(host string) bool {
@@ -188,6 +200,9 @@ func (o *Options) Check() error {
 	}
 	if (o.TLSCert == "") != (o.TLSKey == "") {
 		return errors.New("TLS needs both --tls-cert and --tls-key")
+	}
+	if len(o.Proxies) > 0 && !o.BehindProxy && o.TLSCert == "" {
+		return errors.New("http.proxies names proxies: add --behind-proxy, or --tls-cert and --tls-key")
 	}
 	if strings.HasPrefix(o.Addr, "unix:") {
 		return o.checkSocket()
