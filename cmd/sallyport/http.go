@@ -10,6 +10,7 @@ import (
 	"os"
 	goruntime "runtime"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
@@ -18,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
+	"github.com/sallyport-mcp/sallyport/transport/forwarded"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
@@ -34,6 +36,14 @@ func listenHTTP(ctx context.Context, s *settings.Settings, log *slog.Logger) (*e
 	if s.Text("http.addr") == "" {
 		return nil, nil
 	}
+	proxies, err := networks(s, "http.proxies")
+	if err != nil {
+		return nil, err
+	}
+	callers, err := networks(s, "http.clients")
+	if err != nil {
+		return nil, err
+	}
 	o := &streamable.Options{
 		Addr:        s.Text("http.addr"),
 		Path:        s.Text("http.path"),
@@ -42,6 +52,10 @@ func listenHTTP(ctx context.Context, s *settings.Settings, log *slog.Logger) (*e
 		TLSCert:     s.Text("http.tls_cert"),
 		TLSKey:      s.Text("http.tls_key"),
 		BehindProxy: s.Bool("http.behind_proxy"),
+		Proxies:     proxies,
+		Clients:     callers,
+		Leaving:     ctx.Done(),
+		Drain:       s.Duration("http.drain"),
 		Rate:        streamable.Rate{PerSecond: float64(s.Count("http.rate"))},
 		Connections: s.Count("http.connections"),
 		Bodies:      int(s.Bytes("http.bodies")),
@@ -104,6 +118,32 @@ func checkPublic(s *settings.Settings) error {
 		return errors.New("http.public_url is https if and only if http.tls_cert and http.tls_key are there, or a proxy ends TLS (http.behind_proxy)")
 	}
 	return nil
+}
+
+// networks returns the ranges of addresses of a setting.
+func networks(s *settings.Settings, key string) (forwarded.Networks, error) {
+	n, err := forwarded.ParseNetworks(s.List(key))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	return n, nil
+}
+
+// lingering returns a context that is done http.linger after ctx. A caller calls stop when it is no longer used.
+func lingering(ctx context.Context, s *settings.Settings) (later context.Context, stop func()) {
+	linger := s.Duration("http.linger")
+	if linger <= 0 {
+		return ctx, func() {}
+	}
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	waiting := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(linger, cancel)
+		context.AfterFunc(later, func() { timer.Stop() })
+	})
+	return later, func() {
+		waiting()
+		cancel()
+	}
 }
 
 // serve answers requests until ctx is done.
@@ -170,7 +210,7 @@ func httpTokens(s *settings.Settings) (*auth.Tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	local := streamable.Options{Addr: s.Text("http.addr"), BehindProxy: s.Bool("http.behind_proxy")}
+	local := streamable.Options{Addr: s.Text("http.addr"), BehindProxy: s.Bool("http.behind_proxy") || len(s.List("http.proxies")) > 0}
 	if !local.Local() {
 		return tokens, nil
 	}

@@ -21,10 +21,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
+	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
 
-// drain is the time for running calls to finish after the host was asked to stop.
+// drain is the time for running calls to finish after a host without HTTP was asked to stop.
 const drain = 10 * time.Second
+
+// afterDrain is the time to close the rest after the calls over HTTP had theirs.
+const afterDrain = 2 * time.Second
 
 func newServe(std stdio) *cobra.Command {
 	c := &cobra.Command{
@@ -66,7 +70,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	std.detach(s)
-	end := newEnding(ctx)
+	end := newEnding(ctx, endTime(s))
 	sink, err := logging.OpenFor(s, std.err)
 	if err != nil {
 		return err
@@ -130,10 +134,13 @@ func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err e
 		Tasks: r.settings.Count("limits.tasks"), Logger: r.log, Observe: r.seen.request,
 	})
 	defer func() { err = errors.Join(err, closeWithin(r.end.left(), server.Close)) }()
-	defer announceEnd(ctx, r.log, server)()
 	if web != nil {
+		ctx, stop := lingering(ctx, r.settings)
+		defer stop()
+		defer announceEnd(ctx, r.log, server)()
 		return web.serve(ctx, r.settings, server, r.std)
 	}
+	defer announceEnd(ctx, r.log, server)()
 	err = wire.Serve(ctx, server, r.std.in, r.std.out, &wire.Options{Logger: r.log})
 	if err != nil { // the connection failed: do not wait for calls
 		r.end.hurry()
@@ -141,8 +148,20 @@ func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err e
 	return err
 }
 
-// warn logs settings that have no effect yet.
+// endTime returns the time from the signal to stop until the last component has to be closed.
+func endTime(s *settings.Settings) time.Duration {
+	if s.Text("http.addr") == "" {
+		return drain
+	}
+	return s.Duration("http.linger") + s.Duration("http.drain") + afterDrain
+}
+
+// warn logs settings that have no effect yet, and those that believe more than they may mean.
 func warn(s *settings.Settings, log *slog.Logger) {
+	reach := streamable.Options{Addr: s.Text("http.addr")}
+	if s.Bool("http.behind_proxy") && len(s.List("http.proxies")) == 0 && !reach.Local() {
+		log.Warn("http.proxies names no proxy: every program that reaches "+s.Text("http.addr")+" is taken for the proxy", "see", "docs/operating.md")
+	}
 	for _, name := range settings.Strays() {
 		log.Warn("the variable "+name+" sets nothing", "known", "see sallyport config")
 	}
@@ -193,18 +212,19 @@ func stateKeys(s *settings.Settings) (*userfile.KeyFile, error) {
 
 // ending is the deadline shared by all components that stop together.
 type ending struct {
+	after time.Duration
 	once  sync.Once
 	until time.Time
 }
 
-// newEnding returns an ending that starts when ctx is done, or at the first call of left.
-func newEnding(ctx context.Context) *ending {
-	e := &ending{}
+// newEnding returns an ending, after a time that starts when ctx is done, or at the first call of left.
+func newEnding(ctx context.Context, after time.Duration) *ending {
+	e := &ending{after: after}
 	context.AfterFunc(ctx, e.begin)
 	return e
 }
 
-func (e *ending) begin() { e.once.Do(func() { e.until = time.Now().Add(drain) }) }
+func (e *ending) begin() { e.once.Do(func() { e.until = time.Now().Add(e.after) }) }
 
 // hurry sets the deadline to now.
 func (e *ending) hurry() {
