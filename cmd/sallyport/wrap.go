@@ -226,6 +226,9 @@ func (g *helpGate) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Input implements command.Launcher.
+func (*helpGate) Input(string) io.Reader { return nil }
+
 // ReadResult implements command.Launcher.
 func (*helpGate) ReadResult(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
 

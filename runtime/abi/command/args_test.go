@@ -30,6 +30,8 @@ func (l *launched) Launch(c runtime.CommandLine, stdin io.Reader, _, _ io.Writer
 	}
 }
 
+func (l *launched) Input(path string) io.Reader { return strings.NewReader("the file " + path) }
+
 func (l *launched) ReadResult(string, int) ([]byte, error) {
 	return nil, errors.New("there are no files")
 }
@@ -120,6 +122,7 @@ func TestArgs_refusesValuesThatAreNoArgument(t *testing.T) {
 		{`"env":{"X":"{s}"}`, "s", large, `limit: the command line is over 1048576 bytes`},
 		{`"env":{"X":"{s}"}`, "s", `"a\u0000b"`, `invalid: the argument "s" has a NUL byte`},
 		{`"args":["--","{list}"]`, "list", `[` + strings.Repeat(`"",`, 1<<14) + `""]`, `limit: the command line has over 16384 arguments`},
+		{`"stdin":{"file":"{s}"}`, "s", `"a\u0000b"`, `invalid: the argument "s" has a NUL byte`},
 		{`"stdin":"{bytes}"`, "bytes", `"%%"`, `invalid: the argument "bytes" is not base64`},
 	} {
 		p := oneTool(t, c.keys, c.name)
@@ -169,6 +172,8 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 		{`"stdin":"{s}"`, "s", `null`, "closed", ""},
 		{`"stdin":"{o}"`, "o", `{"k": [1]}`, `{"k": [1]}`, ""},
 		{`"stdin":"{bytes}"`, "bytes", `"AP8="`, "\x00\xff", ""},
+		{`"stdin":{"file":"{s}"}`, "s", `"-a b"`, "the file -a b", ""},
+		{`"stdin":{"file":"{s}"}`, "s", `null`, "closed", ""},
 		{`"env":{"TZ":"{s}"}`, "s", `"UTC"`, "closed", "TZ=UTC"},
 		{`"env":{"TZ":"{s}"}`, "s", `null`, "closed", ""},
 		{`"env":{"TERM":"{s}"}`, "s", `"xterm"`, "closed", "TERM=xterm"},
@@ -224,6 +229,13 @@ func TestParse_refusesHostileFiles(t *testing.T) {
 		{`"args":[` + strings.Repeat(`"x",`, 600) + `"x"]`, "", `args has over 512 entries`},
 		{`"stdin":"x"`, "", `/tools/0/stdin: stdin is one argument of the tool`},
 		{`"stdin":"{s}\n{s}"`, "s", `/tools/0/stdin: stdin is one argument of the tool`},
+		{`"stdin":{"file":"x"}`, "", `/tools/0/stdin/file: the file is one argument of the tool, its path: write stdin: {file: "{NAME}"}`},
+		{`"stdin":{"file":"{s}/x"}`, "s", `/tools/0/stdin/file: the file is one argument of the tool`},
+		{`"stdin":{"file":"{n}"}`, "n", `/tools/0/stdin/file: the argument "n" is a path: write type: string`},
+		{`"stdin":{"file":"{bytes}"}`, "bytes", `/tools/0/stdin/file: the argument "bytes" is a path`},
+		{`"stdin":{}`, "", `/tools/0/stdin/file: the file is one argument of the tool`},
+		{`"stdin":{"files":"{s}"}`, "s", `/tools/0/stdin/files: unknown key "files"; did you mean "file"?`},
+		{`"stdin":{"file":"{s}","file":"{s}"}`, "s", `twice`},
 		{`"env":{"PWD":"x"}`, "", `/tools/0/env/PWD: "PWD" is no name of a variable`},
 		{`"env":{"A=B":"x"}`, "", `/tools/0/env/A=B: "A=B" is no name of a variable`},
 		{`"env":{"A":"{list}"}`, "list", `/tools/0/env/A: the argument "list" is of type array, and only one plain value goes here`},

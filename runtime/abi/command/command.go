@@ -35,6 +35,9 @@ type Launcher interface {
 	// Launch sets the command line and the standard streams of the program, before the guest runs. The operator's
 	// variables win over those of the command line; a nil stdin is at its end. Standard error also goes to the log.
 	Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.Writer)
+	// Input returns a file as a standard input, which its first read opens as the program would. A file that cannot be
+	// read ends the call.
+	Input(path string) io.Reader
 	// ReadResult reads a file that the program wrote in this call, as the program would, of at most limit bytes.
 	ReadResult(path string, limit int) ([]byte, error)
 }
@@ -145,16 +148,27 @@ func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdo
 	if err != nil {
 		return err
 	}
-	var stdin io.Reader
-	if t.stdin != nil {
-		content, err := given.content(t.stdin)
-		if err != nil {
-			return err
-		}
-		stdin = reader(content)
+	stdin, err := t.input(gate, given)
+	if err == nil {
+		gate.Launch(command, stdin, stdout, stderr)
 	}
-	gate.Launch(command, stdin, stdout, stderr)
-	return nil
+	return err
+}
+
+// input returns the standard input of a call; nil is at its end.
+func (t *tool) input(gate Launcher, g *given) (io.Reader, error) {
+	switch {
+	case t.stdin == nil:
+		return nil, nil
+	case t.stdinFile:
+		paths, err := g.textsOf(t.stdin)
+		if err != nil || len(paths) == 0 {
+			return nil, err
+		}
+		return gate.Input(paths[0]), nil
+	}
+	content, err := g.content(t.stdin)
+	return reader(content), err
 }
 
 // line returns the command line of a call, and the arguments that it was made of.

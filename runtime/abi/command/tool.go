@@ -21,16 +21,18 @@ const (
 
 // tool is one tool of a program.
 type tool struct {
-	name   string
-	used   map[string]bool // the arguments that it passes on
-	args   []entry
-	stdin  *slot // nil is at its end
-	env    []variable
-	output output
-	exits  map[uint32]outcome
-	other  outcome // of the exit codes not listed
-	stderr string  // "log" or "progress"
-	once   bool    // its calls go on where the program waits for its input
+	name  string
+	used  map[string]bool // the arguments that it passes on
+	args  []entry
+	stdin *slot // nil is at its end
+	// stdinFile says that the value of stdin is the path of a file, whose content is the input.
+	stdinFile bool
+	env       []variable
+	output    output
+	exits     map[uint32]outcome
+	other     outcome // of the exit codes not listed
+	stderr    string  // "log" or "progress"
+	once      bool    // its calls go on where the program waits for its input
 }
 
 // variable is one variable of the environment: a literal text, a value of the caller, or the placeholder of a secret.
@@ -119,16 +121,47 @@ func definition(o jsonraw.Object, program string) json.RawMessage {
 
 func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {
 	raw, at := o.Get("stdin"), at.key("stdin")
+	if jsonraw.IsObject(raw) {
+		return t.readStdinFile(at, raw, in)
+	}
 	text, err := at.text(raw, maxText)
 	if err != nil || raw == nil {
 		return err
 	}
 	name, ok := placeholder(text)
 	if !ok {
-		return at.fail("stdin is one argument of the tool: write stdin: \"{NAME}\"")
+		return at.fail("stdin is one argument of the tool: write stdin: \"{NAME}\", or stdin: {file: \"{NAME}\"} for a file")
 	}
 	t.stdin, err = in.slot(at, name)
 	return err
+}
+
+// readStdinFile parses {file: "{NAME}"}: the argument is the path of the file that the program reads.
+func (t *tool) readStdinFile(at place, raw json.RawMessage, in *schema) error {
+	o, err := jsonraw.ParseObject(raw)
+	if err != nil {
+		return at.fail("%v", err)
+	}
+	if err := at.keys(o, "file"); err != nil {
+		return err
+	}
+	at = at.key("file")
+	text, err := at.text(o.Get("file"), maxText)
+	if err != nil {
+		return err
+	}
+	name, ok := placeholder(text)
+	if !ok {
+		return at.fail("the file is one argument of the tool, its path: write stdin: {file: \"{NAME}\"}")
+	}
+	if t.stdin, err = in.slot(at, name); err != nil {
+		return err
+	}
+	if t.stdin.kind != "string" || t.stdin.base64 {
+		return at.fail("the argument %q is a path: write type: string in its schema, and no contentEncoding", clip(name))
+	}
+	t.stdinFile = true
+	return nil
 }
 
 func (t *tool) readEnv(at place, o jsonraw.Object, in *schema) (err error) {
