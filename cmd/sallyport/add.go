@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
+	"github.com/sallyport-mcp/sallyport/registry/index"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 )
@@ -63,6 +64,19 @@ func (f *fetchFlags) fetch(ctx context.Context, s *settings.Settings, r source.R
 		return nil, unsigned(s, r, err)
 	}
 	a.Origin.Signer, a.Provenance = signed.By, signed.Provenance
+	return a, nil
+}
+
+// fetchNamed fetches a reference that the entry of an index names; a nil entry is none.
+func (f *fetchFlags) fetchNamed(ctx context.Context, s *settings.Settings, r source.Ref, entry *index.Entry) (*source.Artifact, error) {
+	a, err := f.fetch(ctx, s, r)
+	if err != nil || entry == nil {
+		return a, err
+	}
+	if err := entry.Check(a); err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	a.Stem, a.Origin.Index, a.Origin.Entry = entry.Stem(), entry.Index, entry.Name
 	return a, nil
 }
 
@@ -139,15 +153,9 @@ func (a *adding) run(ctx context.Context, s *settings.Settings, std stdio, from 
 	if err != nil {
 		return err
 	}
-	artifact, err := a.fetch(ctx, s, r)
+	artifact, err := a.fetchNamed(ctx, s, r, entry)
 	if err != nil {
 		return err
-	}
-	if entry != nil {
-		if err := entry.Check(artifact); err != nil {
-			return fmt.Errorf("%s: %w", r, err)
-		}
-		artifact.Stem = entry.Stem()
 	}
 	std.detach(s)
 	defer std.flush()

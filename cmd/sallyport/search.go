@@ -36,7 +36,12 @@ func (f *indexFlags) indexes(s *settings.Settings) (all []index.Address, err err
 	}
 	for _, text := range texts {
 		a, err := index.Parse(text)
-		if err == nil && len(f.addresses) == 0 && !a.Fixed() {
+		if err == nil && len(f.addresses) > 0 && !a.Fixed() { // the lock keeps it, for commands in other folders
+			if text, err = filepath.Abs(text); err == nil {
+				a, err = index.Parse(text)
+			}
+		}
+		if err == nil && !a.Fixed() {
 			err = fmt.Errorf("%q depends on the working directory: write the whole path", text)
 		}
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/registry/index"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 )
@@ -103,13 +104,35 @@ func updateAll(ctx context.Context, s *settings.Settings, std stdio, f *fetchFla
 	return nil
 }
 
+// locate returns the reference of the newest bytes of a plugin. If an index named the source, it is asked for them: source
+// and index have to agree, and a host that the operator never named stays one that has to be public.
+func (p addedPlugin) locate(ctx context.Context, f *source.Fetcher) (source.Ref, *index.Entry, error) {
+	o := p.pin.Origin
+	if o.Index == "" {
+		r, err := source.Parse(o.From)
+		return r, nil, err
+	}
+	address, err := index.Parse(o.Index)
+	if err != nil {
+		return source.Ref{}, nil, err
+	}
+	e, err := index.Find(ctx, f, []index.Address{address}, o.Entry)
+	if err == nil && e.From != o.From {
+		err = fmt.Errorf("the index %s names %s as the source of %s now, and it was added from %s", o.Index, e.From, o.Entry, o.From)
+	}
+	if err != nil {
+		return source.Ref{}, nil, ui.Hint(hinted(err), "sallyport remove %s, and sallyport add SOURCE takes it from a source without an index", p.name)
+	}
+	return e.Ref(), &e, nil
+}
+
 // candidate fetches the bytes that the source of a plugin has now, and stages them. The caller must close it.
 func (f *fetchFlags) candidate(ctx context.Context, s *settings.Settings, std stdio, p addedPlugin) (*install.Candidate, error) {
-	r, err := source.Parse(p.pin.Origin.From)
+	r, entry, err := p.locate(ctx, f.fetcher())
 	if err != nil {
 		return nil, err
 	}
-	artifact, err := f.fetch(ctx, s, r)
+	artifact, err := f.fetchNamed(ctx, s, r, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +245,14 @@ func listOutdated(ctx context.Context, s *settings.Settings, std stdio, f *fetch
 // compare asks the source of a plugin for its newest bytes.
 func (f *fetchFlags) compare(ctx context.Context, p addedPlugin) outdated {
 	row := outdated{Name: p.name, From: p.pin.Origin.From, Digest: p.pin.Origin.Digest, State: "current"}
-	r, err := source.Parse(row.From)
-	if err == nil {
-		row.Newest, err = f.fetcher().Newest(ctx, r)
+	fetcher := f.fetcher()
+	r, entry, err := p.locate(ctx, fetcher)
+	switch {
+	case err != nil:
+	case entry != nil:
+		row.Newest = entry.Digest
+	default:
+		row.Newest, err = fetcher.Newest(ctx, r)
 	}
 	switch {
 	case err != nil:

@@ -110,6 +110,9 @@ func (o *Origin) check() error {
 	if o.From == "" || len(o.From) > maxOrigin {
 		return fmt.Errorf("the origin %.100q is none", o.From)
 	}
+	if (o.Index == "") != (o.Entry == "") || len(o.Index) > maxOrigin || len(o.Entry) > maxOrigin {
+		return fmt.Errorf("the index %.100q with the name %.100q is none", o.Index, o.Entry)
+	}
 	return nil
 }
 

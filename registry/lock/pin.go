@@ -38,6 +38,8 @@ type Origin struct {
 	Digest  string `json:"digest"`            // of the fetched image or file
 	Signer  string `json:"signer,omitempty"`  // the key that signed, as the policy of the source required; "" is none
 	Version string `json:"version,omitempty"` // of its manifest, as the plugin states it
+	Index   string `json:"index,omitempty"`   // the address of the index that named the source; "" if the operator did
+	Entry   string `json:"entry,omitempty"`   // its name there
 }
 
 // Pin returns the terms in the form of the lock file; path is the plugin's file.
