@@ -82,18 +82,26 @@ func New(ctx context.Context, o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Files != nil {
+	if err := r.begin(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// begin loads the existing files and starts watching. On error the registry is closed.
+func (r *Registry) begin(ctx context.Context) error {
+	if r.given != nil {
 		r.loadGiven(ctx)
 	} else {
 		r.watchFolders(ctx)
-		if o.Engine != nil {
+		if r.loader.Engine != nil {
 			r.life.work.Go(r.ahead.run)
 		}
 	}
 	if err := r.assembler.addBuiltin(); err != nil {
-		return nil, errors.Join(err, r.Close(ctx))
+		return errors.Join(err, r.Close(ctx))
 	}
-	return r, nil
+	return nil
 }
 
 // newRegistry returns a registry that has loaded nothing yet.

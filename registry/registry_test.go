@@ -55,12 +55,34 @@ func open(t testing.TB, o Options) *Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, r)
+	return r
+}
+
+// openWithin is open with another deadline for plugins to describe themselves. Many at once on a busy machine may take longer
+// than the default, where a test is for another end of theirs.
+func openWithin(t testing.TB, o Options, describe time.Duration) *Registry {
+	t.Helper()
+	r, err := newRegistry(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.loader.Describe = describe
+	if err := r.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, r)
+	return r
+}
+
+// closeAtEnd closes a registry at the end of the test.
+func closeAtEnd(t testing.TB, r *Registry) {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := r.Close(context.Background()); err != nil {
 			t.Errorf("close: got %v, want no error", err)
 		}
 	})
-	return r
 }
 
 // callText calls a tool and returns the text of its answer.

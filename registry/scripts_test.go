@@ -50,8 +50,8 @@ func TestScripts(t *testing.T) {
 	writeHostile(t, dir)
 	writeSource(t, dir, "p.ts", runs(`const copy = { ...args.v }; return [({} as any).x ?? null, copy.x ?? null, Object.keys(args.v)];`))
 	o := options(t, dir)
-	o.Defaults = runtime.Limits{Fuel: 20_000_000_000, Deadline: time.Minute}
-	r := open(t, o)
+	o.Defaults = runtime.Limits{Fuel: 20_000_000_000, Deadline: time.Hour}
+	r := openWithin(t, o, time.Hour)
 	if err := r.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type Loader struct {
 	Dialects []Dialect
 	Cache    *cache.Cache
 	Buffers  *fileid.Buffers // for file contents while they are examined
+	Describe time.Duration   // deadline of plugin/describe; 0 means DescribeTime
 }
 
 // Find returns the module of a file: from the cache by its stamp, or by reading it. If the file has the digest of
@@ -130,7 +132,7 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	raw, err := Describe(ctx, l.Host, compiled, m.Dialect, filepath.Base(m.Path))
+	raw, err := describe(ctx, l.Host, compiled, m.Dialect, filepath.Base(m.Path), cmp.Or(l.Describe, DescribeTime))
 	if err != nil {
 		compiled.Close()
 		return nil, err
@@ -141,8 +143,12 @@ func (l *Loader) describe(ctx context.Context, m *Module, wasm []byte) (json.Raw
 
 // Describe runs plugin/describe in a separate instance and returns the manifest, unchecked.
 func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string) (json.RawMessage, error) {
+	return describe(ctx, host, compiled, d, name, DescribeTime)
+}
+
+func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string, limit time.Duration) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
-		Limits: runtime.Limits{Deadline: DescribeTime, Output: manifest.MaxSize},
+		Limits: runtime.Limits{Deadline: limit, Start: limit, Output: manifest.MaxSize},
 		State:  runtime.StateFresh, // for a single call
 	})
 	defer pool.Close(ctx)
@@ -155,7 +161,7 @@ func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 	switch {
 	case !errors.As(err, &end):
 	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
-		end.Message = fmt.Sprintf("the guest did not describe itself within %s", DescribeTime)
+		end.Message = fmt.Sprintf("the guest did not describe itself within %s", limit)
 	case end.Kind == runtime.KindGuest && end.Code != 0:
 		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it described itself; a plugin in Go calls Serve in an init function", end.Code)
 	}
