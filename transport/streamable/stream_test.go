@@ -25,16 +25,23 @@ func (s *site) open(ctx context.Context, method, body string, extra headers) *bu
 	return bufio.NewReader(r.Body)
 }
 
+// lineOf returns the next line of a stream that is none of a comment, which may come at any time.
+func lineOf(from *bufio.Reader) (string, error) {
+	for {
+		line, err := from.ReadString('\n')
+		if !strings.HasPrefix(line, ":") {
+			return line, err
+		}
+		from.ReadString('\n')
+	}
+}
+
 // reads compares the next part of a stream, without comments.
 func (s *site) reads(from *bufio.Reader, want string) {
 	s.t.Helper()
 	var got strings.Builder
 	for got.Len() < len(want) {
-		line, err := from.ReadString('\n')
-		if strings.HasPrefix(line, ":") {
-			from.ReadString('\n')
-			continue
-		}
+		line, err := lineOf(from)
 		if got.WriteString(line); err != nil {
 			break
 		}
@@ -44,11 +51,11 @@ func (s *site) reads(from *bufio.Reader, want string) {
 	}
 }
 
-// ends expects a stream to end.
+// ends expects a stream to end, without comments.
 func (s *site) ends(from *bufio.Reader) {
 	s.t.Helper()
-	if rest, err := io.ReadAll(from); len(rest) > 0 || err != nil {
-		s.t.Errorf("%q, %v", rest, err)
+	if rest, err := lineOf(from); rest != "" || err != io.EOF {
+		s.t.Errorf("at the end: got %q, %v, want nothing, %v", rest, err, io.EOF)
 	}
 }
 
