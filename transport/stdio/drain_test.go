@@ -49,24 +49,27 @@ func TestServer_drainWritesHeldAnswers(t *testing.T) {
 }
 
 func TestServe_boundsTheDrain(t *testing.T) {
-	f := newFake()
-	c := start(t, f, &Options{Drain: 10 * time.Millisecond})
-	c.send(callOf(1, "wait"))
-	<-f.entered
-	c.in.Close()
-	if err := c.end(); err != nil { // wait is cancelled, and has no response
-		t.Fatal(err)
-	}
-
-	f = newFake()
-	c = start(t, f, &Options{Drain: -1})
-	c.send(callOf(1, "deaf"))
-	<-f.entered
-	c.in.Close()
-	if err := c.end(); err != errLeft {
-		t.Fatalf("got %v, want %v", err, errLeft)
-	}
-	close(f.release)
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := start(t, f, &Options{Drain: 10 * time.Millisecond})
+		c.send(callOf(1, "wait"))
+		<-f.entered
+		c.in.Close()
+		if err := c.end(); err != nil { // wait is cancelled, and has no response
+			t.Fatal(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := start(t, f, &Options{Drain: -1})
+		c.send(callOf(1, "deaf"))
+		<-f.entered
+		c.in.Close()
+		if err := c.end(); err != errLeft {
+			t.Fatalf("got %v, want %v", err, errLeft)
+		}
+		close(f.release)
+	})
 }
 
 func TestServe_contextStopsABlockedRead(t *testing.T) {

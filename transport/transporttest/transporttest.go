@@ -29,7 +29,7 @@ func Main(m *testing.M) {
 
 // leaked returns the stacks that still run project code after a grace period.
 func leaked() (stacks string) {
-	for range 50 {
+	for range 600 { // a minute
 		buf := make([]byte, 1<<20)
 		stacks = ""
 		for _, s := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
