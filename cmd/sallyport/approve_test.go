@@ -123,10 +123,7 @@ func TestChallenge22_schemaVersions(t *testing.T) {
 	if code != 0 {
 		t.Errorf("got exit code %d, want 0\n%s", code, screen)
 	}
-	soon(t, changed)
-	if got := about(t, s); !strings.Contains(got, "evil.example") {
-		t.Errorf("got %v, want %q in it", got, "evil.example")
-	}
+	hearsUntil(t, changed, func() bool { return strings.Contains(about(t, s), "evil.example") })
 	if got := text(call(t, s, "speaker-say", nil)); got != "second" {
 		t.Errorf("speaker-say: got %q, want second", got)
 	}

@@ -240,7 +240,10 @@ func TestProgram_changedToolFileIsAChangedPlugin(t *testing.T) {
 		t.Fatalf("command-count: got %q, want 1", got)
 	}
 	put(t, file, []byte("tools:\n  - name: hi\n    args: [count]\n"))
-	soon(t, changed)
+	hearsUntil(t, changed, func() bool {
+		list, err := s.ListTools(t.Context(), nil)
+		return err == nil && len(list.Tools) == 1 && list.Tools[0].Name == "command-hi"
+	})
 	if got := text(call(t, s, "command-hi", nil)); got != "1\n" {
 		t.Errorf("command-hi: got %q, want 1", got)
 	}

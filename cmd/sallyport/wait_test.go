@@ -32,6 +32,15 @@ func soon[T any](t *testing.T, from <-chan T) (v T) {
 	return v
 }
 
+// hearsUntil receives notifications of changed lists until ok returns true: those of the program's start may still come
+// before that of a change which a test makes.
+func hearsUntil(t *testing.T, changed <-chan struct{}, ok func() bool) {
+	t.Helper()
+	for soon(t, changed); !ok(); {
+		soon(t, changed)
+	}
+}
+
 // hang is the deadline of the program's exit. The deadlines of its parts add up to less than half.
 const hang = 2 * time.Minute
 
