@@ -13,7 +13,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -72,7 +72,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd plugins && ../$(STRICT) ./...
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser conformance dist-test fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin conformance dist-test fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -225,6 +225,9 @@ postgres: ## the tests of the store, of tasks and of the model of at most once o
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
 	go test -tags clients ./cmd/sallyport -run 'TestBrowser' -count=1 -v
+
+signin: $(BIN) plugins build/clients/node_modules build/mcp/bin/python ## the SDKs' clients sign people in at a real authorization server, oidc-provider
+	go test -tags clients ./cmd/sallyport -run 'TestSignin_' -count=1 -v
 
 conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
 	go test -tags clients ./cmd/sallyport -run 'TestConformance' -count=1 -v
