@@ -39,20 +39,23 @@ func newNew(std stdio) *cobra.Command {
 			if !known {
 				return fmt.Errorf("--lang is one of %s", strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 			}
-			if lang == "go" {
+			switch {
+			case library == "":
+			case lang != "go":
+				return fmt.Errorf("--pdk is for --lang go")
+			default:
 				text, err := goMod(library)
 				if err != nil {
 					return err
 				}
+				maps.DeleteFunc(p.files, func(file, _ string) bool { return strings.HasPrefix(file, "sallyport/") })
 				p.files["go.mod"] = text
-			} else if library != "" {
-				return fmt.Errorf("--pdk is for --lang go: other projects have their library inside")
 			}
 			return writeProject(std, args[0], p)
 		},
 	}
 	c.Flags().StringVar(&lang, "lang", "ts", "`language`: one of those that --list names")
-	c.Flags().StringVar(&library, "pdk", "", "`folder` pdk/go of a clone of Sallyport, for --lang go, in place of the library's published version")
+	c.Flags().StringVar(&library, "pdk", "", "`folder` pdk/go of a clone of Sallyport, for --lang go, in place of the library that the project has inside")
 	c.Flags().BoolVar(&list, "list", false, "list the languages, and the tools of each that this machine has")
 	return c
 }

@@ -24,15 +24,25 @@ func TestNew_listsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A new user of Go needs a clone of the repository, and no more than Go and make.
+// A new user of Go needs no more than Go and make: no clone, and no network.
 func TestNew_goProjectBuildsAndPassesItsTests(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	shell := shellIn(t, t.TempDir())
+	out := shell("sallyport new mine --lang go && make -C mine test && cd mine && go test . && sallyport call mine.wasm hello '{\"name\": \"Ada\"}' --text")
+	wantInOrder(t, "new", out, []string{"wrote mine/main.go\n", "make -C mine test\n", "ok  \texample.com/mine", "Hello, Ada!"})
+}
+
+// An author of the library tries it as it is in a clone.
+func TestNew_goProjectTakesTheLibraryOfAClone(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
 	library, err := filepath.Abs(filepath.Join("..", "..", "pdk", "go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shell := shellIn(t, t.TempDir())
-	out := shell("sallyport new mine --lang go --pdk " + library + " && make -C mine test && cd mine && go test . && sallyport call mine.wasm hello '{\"name\": \"Ada\"}' --text")
-	wantInOrder(t, "new", out, []string{"wrote mine/main.go\n", "make -C mine test\n", "ok  \texample.com/mine", "Hello, Ada!"})
+	if out := shell("sallyport new mine --lang go --pdk " + library + " && cd mine && ls && go list -m -f '{{.Dir}}' all"); strings.Contains(out, "sallyport\n") || !strings.Contains(out, library+"\n") {
+		t.Errorf("got %s, want no library inside, and that of %s", out, library)
+	}
 }
 
 func TestNew_helloHasUnderTenLines(t *testing.T) {

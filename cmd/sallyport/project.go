@@ -195,12 +195,12 @@ func hasRustTarget(rustc string) bool {
 	return err == nil
 }
 
-// goMod returns the go.mod of a project. library is the folder of the Go library, or "" for its published version.
+// requireGo is the go.mod of a project, up to the folder of the library.
+const requireGo = "module example.com/NAME\n\ngo 1.26.0\n\nrequire github.com/sallyport-mcp/sallyport/pdk/go v0.0.0\n\n" +
+	"replace github.com/sallyport-mcp/sallyport/pdk/go => "
+
+// goMod returns the go.mod of a project over the library of a clone, in this folder.
 func goMod(library string) (string, error) {
-	const text = "module example.com/NAME\n\ngo 1.26\n"
-	if library == "" {
-		return text, nil
-	}
 	dir, err := filepath.Abs(library)
 	if err != nil {
 		return "", err
@@ -208,7 +208,7 @@ func goMod(library string) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "sallyporttest")); err != nil {
 		return "", fmt.Errorf("--pdk: %s is not the folder pdk/go of Sallyport's repository", ui.Line(library))
 	}
-	return text + "\nreplace github.com/sallyport-mcp/sallyport/pdk/go => " + strconv.Quote(dir) + "\n", nil
+	return requireGo + strconv.Quote(dir) + "\n", nil
 }
 
 // projects returns the new projects by language.
@@ -221,6 +221,9 @@ func projects() map[string]project {
 	zigFiles := pdk.Zig()
 	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, "ZIG ?= zig\n"+strings.Replace(makefile, "RULE", ruleZig, 1)
 	zigFiles[".gitignore"] = "/.zig-cache\n"
+	goFiles := pdk.Go()
+	goFiles["go.mod"], goFiles["main.go"], goFiles["main_test.go"] = requireGo+"./sallyport\n", helloGo, helloGoTest
+	goFiles["Makefile"] = strings.Replace(makefile, "RULE", ruleGo, 1)
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
 	return map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
@@ -231,8 +234,7 @@ func projects() map[string]project {
 			next: strings.Replace(nextScript, "EXT", "py", 1)},
 		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
-		"go": {files: map[string]string{"main.go": helloGo, "main_test.go": helloGoTest, "Makefile": strings.Replace(makefile, "RULE", ruleGo, 1)},
-			next: nextBuilt, needs: []tool{golang}},
+		"go":             {files: goFiles, next: nextBuilt, needs: []tool{golang}},
 		"rust":           {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
 		"assemblyscript": {files: ascFiles, next: nextBuilt, needs: []tool{asc}},
 		"zig":            {files: zigFiles, next: nextBuilt, needs: []tool{zig}},
