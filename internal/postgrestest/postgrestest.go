@@ -175,3 +175,15 @@ func Schema(t testing.TB, name string) string {
 	u.RawQuery = query.Encode()
 	return u.String()
 }
+
+// RequirePassword starts the server again, with passwords for its roles.
+func (s *Server) RequirePassword() error {
+	const rules = "local all all scram-sha-256\n"
+	if err := s.Crash(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(rules), 0o600); err != nil {
+		return err
+	}
+	return s.Begin()
+}
