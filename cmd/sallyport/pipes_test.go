@@ -60,16 +60,20 @@ func TestServe_nobodyReadsTheLog(t *testing.T) {
 func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	_, w := pipe(t)
-	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+	raw, err := w.SyscallConn()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range []int{64 << 10, 1} { // a write of more than a page may be split, and leave room
-		for {
-			if _, err := w.Write(make([]byte, size)); errors.Is(err, os.ErrDeadlineExceeded) {
-				break
-			} else if err != nil {
-				t.Fatal(err)
+		var full error
+		err := raw.Write(func(fd uintptr) bool {
+			for full == nil {
+				_, full = syscall.Write(int(fd), make([]byte, size))
 			}
+			return true
+		})
+		if err != nil || !errors.Is(full, syscall.EAGAIN) {
+			t.Fatalf("filling a pipe: got %v, %v, want none, %v", err, full, syscall.EAGAIN)
 		}
 	}
 	return w
