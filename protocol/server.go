@@ -214,6 +214,18 @@ func (s *Server) Calls() (n int) {
 	return n
 }
 
+// Stats are the numbers of a server at one moment.
+type Stats struct {
+	Requests    int // in flight, without subscriptions
+	Connections int // open ones: sessions of older versions, and requests without a session
+	Tasks       int // that run in this process
+}
+
+// Stats returns the current numbers.
+func (s *Server) Stats() Stats {
+	return Stats{Requests: s.Calls(), Connections: len(s.conns.list()), Tasks: s.tasks.Running()}
+}
+
 // changed notifies all subscribed clients of a catalog change.
 func (s *Server) changed(ch catalog.Change) {
 	s.tasks.News()

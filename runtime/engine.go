@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -37,6 +38,9 @@ type EngineOptions struct {
 	// the machine's memory, 512 MiB at most. Over it, the longest unused module is unloaded until its next call. Without
 	// CacheDir nothing is unloaded.
 	Loaded uint64
+	// Waited is called with the time that a call waited for its turn, whether it got one or not, from any goroutine; it is
+	// not called for calls that did not wait. Nil is not called.
+	Waited func(time.Duration)
 	// Unsimplified leaves out the passes of the rewriter that only make code faster. It is for measurements of them, and
 	// needs an empty CacheDir, since the modules of a cache have these passes.
 	Unsimplified bool
@@ -92,6 +96,7 @@ type Engine struct {
 	users    gauge         // compilations and calls in progress
 	kept     kept
 	loaded   budget
+	work     workload
 	stop     context.Context // done when the engine closes: ends loads
 	halt     context.CancelFunc
 }
@@ -125,7 +130,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, plainly: opts.Unsimplified, empty: image.New(nil, way),
 		compiles: make(chan struct{}, processors), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}
-	e.entries.dir = read.dir
+	e.entries.dir, e.work.waited = read.dir, opts.Waited
 	e.loaded.engine, e.loaded.max, e.loaded.all = e, cmp.Or(opts.Loaded, defaultLoaded()), map[string]*code{}
 	e.stop, e.halt = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil

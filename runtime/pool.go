@@ -114,6 +114,7 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	}
 	p := &Pool{module: m.code, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
 		warmth: warmth{start: opts.Start, own: opts.Warm, rehearsal: opts.Rehearsal, cold: opts.Cold}}
+	p.queue.load = &m.code.engine.work
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(func() error { return p.module.release(&p.shelf) })
 	if !m.lend(&p.shelf) {

@@ -586,3 +586,18 @@ func TestPool_dialectPanicsAtStartEndTheCall(t *testing.T) {
 		}
 	}
 }
+
+// The numbers of an engine are those of its modules and calls.
+func TestEngine_statsCountModulesAndCalls(t *testing.T) {
+	e := hostF(t, one)
+	if s := e.Stats(); s != (runtime.Stats{}) {
+		t.Errorf("got %+v of a new engine, want zeros", s)
+	}
+	p := runtime.NewPool(compile(t, e, guest(w.I32Const(7))), run{}, nil)
+	if err := callErr(p); err != nil {
+		t.Fatal(err)
+	}
+	if s := e.Stats(); s.Modules != 1 || s.Loaded == 0 || s.Compiled == 0 || s.Waiting != 0 {
+		t.Errorf("got %+v, want one loaded module that was compiled, and no waiting calls", s)
+	}
+}

@@ -68,6 +68,7 @@ func (e *Engine) elsewhere(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
+	e.work.compiled.Add(1)
 	if err := e.folder.Trim(maxCache); err != nil {
 		e.log.Warn("the cache of compiled plugins cannot be kept small", "dir", e.folder, "error", err)
 	}
@@ -119,6 +120,9 @@ func (e *Engine) whole(p *prepared) (body, error) {
 		compile = e.compileWithEntry
 	}
 	compiled, err := compile(context.Background(), p.wasm)
+	if err == nil {
+		e.work.compiled.Add(1)
+	}
 	return body{compiled, codeGrowth * uint64(len(p.wasm)), &segments{p.data}}, err
 }
 

@@ -20,6 +20,7 @@ import (
 // passed over, and hold no place meanwhile.
 type queue struct {
 	limits Limits
+	load   *workload
 
 	mu    sync.Mutex
 	plain line
@@ -74,7 +75,7 @@ func (e *BusyError) Error() string { return "there is no room for the call" }
 
 func newQueue(l Limits) *queue {
 	spare := (l.Concurrency + 1) / 2
-	return &queue{limits: l, plain: newLine(l.Concurrency, spare), tasks: newLine(l.Concurrency, 0), busy: map[string]bool{}}
+	return &queue{limits: l, load: &workload{}, plain: newLine(l.Concurrency, spare), tasks: newLine(l.Concurrency, 0), busy: map[string]bool{}}
 }
 
 func (q *queue) line(t *ticket) *line {
@@ -110,6 +111,7 @@ func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error 
 
 // await returns when the ticket has its turn, is rejected, or has waited for Limits.Wait. A task waits without limit.
 func (q *queue) await(ctx, stop context.Context, t *ticket) error {
+	defer q.load.wait()()
 	var late <-chan time.Time
 	if !t.patient {
 		timer := time.NewTimer(q.limits.Wait)

@@ -357,3 +357,25 @@ func (c *crowd) rules(all []*visit) string {
 	}
 	return ""
 }
+
+// The engine counts the calls that wait, and the time that each waited, with a turn or without.
+func TestQueue_countsWaits(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 1, Wait: time.Minute}, func(c *crowd) {
+		var waits []time.Duration
+		c.q.load = &workload{waited: func(d time.Duration) { waits = append(waits, d) }}
+		one, two := c.tools("a", 1)[0], c.tools("a", 1)[0]
+		if got := c.q.load.waiting.Load(); got != 1 || waits != nil {
+			t.Errorf("got %d waiting and waits %v, want 1 and none", got, waits)
+		}
+		time.Sleep(10 * time.Second)
+		c.q.leave(one.ticket)
+		synctest.Wait()
+		c.tools("a", 1)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := c.q.load.waiting.Load(); got != 0 || len(waits) != 2 || waits[0] != 10*time.Second || waits[1] != time.Minute {
+			t.Errorf("got %d waiting and waits %v, want 0 and those of 10 s and 1 m", got, waits)
+		}
+		c.q.leave(two.ticket)
+	})
+}

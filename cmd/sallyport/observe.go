@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/metrics"
@@ -21,12 +22,14 @@ import (
 
 // observed is the part of a run that its operator observes. The zero value observes nothing.
 type observed struct {
-	// call and request observe calls and requests; nil if nothing does.
+	// call, waited and request observe calls, their waits and requests; nil if nothing does.
 	call    func(receipt.Receipt, receipt.Caller)
+	waited  func(time.Duration)
 	request protocol.Observer
 
-	server *admin.Server // nil without an address
-	ready  readiness
+	metrics *metrics.Metrics // nil without an address
+	server  *admin.Server    // likewise
+	ready   readiness
 }
 
 // readiness is the answer to the question whether this process should get requests. It is safe for concurrent use.
@@ -56,7 +59,7 @@ func observe(ctx context.Context, s *settings.Settings, std stdio, log *slog.Log
 		return o, nil
 	}
 	m := metrics.New(host.Version())
-	o.call, o.request = m.Call, m.Observe
+	o.metrics, o.call, o.waited, o.request = m, m.Call, m.Waited, m.Observe
 	var err error
 	o.server, err = admin.Listen(admin.Options{Addr: addr, Remote: s.Bool("admin.remote"), Metrics: m.Handler(), Ready: o.ready.check, Logger: log})
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -85,6 +88,14 @@ func (o *observed) await(ctx context.Context, r *registry.Registry) (stop func()
 	return func() {
 		cancel()
 		awaiting.Wait()
+	}
+}
+
+// read adds the numbers of the components to the metrics.
+func (o *observed) read(h *host.Host, server *protocol.Server) {
+	if o.metrics != nil {
+		o.metrics.ReadEngine(h.Engine.Stats)
+		o.metrics.ReadServer(server.Stats)
 	}
 }
 

@@ -58,6 +58,9 @@ func TestAdmin_countsCallsBesideTheEndpoint(t *testing.T) {
 		`sallyport_call_duration_seconds_count{plugin="misbehave",tool="trap"} 2`,
 		`sallyport_requests_total{method="tools/call",outcome="trap"} 2`,
 		`sallyport_starts_total{plugin="misbehave"} `,
+		"\nsallyport_queue_length 0\n", "\nsallyport_queue_wait_seconds_count 0\n", "\nsallyport_engine_active ", "\nsallyport_modules 1\n",
+		"\nsallyport_loaded_bytes ", "\nsallyport_compilations_total ", "\nsallyport_kept_instances 0\n",
+		"\nsallyport_requests_in_flight ", "\nsallyport_sessions ", "\nsallyport_tasks_running 0\n",
 		`go_goroutines `,
 	} {
 		if !strings.Contains(text, want) {

@@ -95,7 +95,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call})
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited})
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,7 @@ func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err e
 		Tasks: r.settings.Count("limits.tasks"), Logger: r.log, Observe: r.seen.request,
 	})
 	defer func() { err = errors.Join(err, closeWithin(r.end.left(), server.Close)) }()
+	r.seen.read(h, server)
 	if web != nil {
 		ctx, stop := lingering(ctx, r.settings)
 		defer stop()

@@ -155,6 +155,13 @@ func (r *Runner) cancel(id string) {
 	}
 }
 
+// Running returns the number of tasks that run in this process.
+func (r *Runner) Running() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running)
+}
+
 // Go runs f in a goroutine that Close waits for. It does nothing if the runner is closed.
 func (r *Runner) Go(f func()) {
 	r.mu.Lock()

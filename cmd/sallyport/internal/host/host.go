@@ -18,6 +18,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
@@ -50,6 +51,8 @@ type Options struct {
 	Web http.RoundTripper
 	// Ended is called with the record of each call, see hostfuncs.Options; it may be nil.
 	Ended func(receipt.Receipt, receipt.Caller)
+	// Waited is called with the time that a call waited, see runtime.EngineOptions; it may be nil.
+	Waited func(time.Duration)
 	// Keys is the folder of the plugins' keys in place of the state folder; "" is that.
 	Keys string
 }
@@ -75,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(ctx, s, log)
+	engine, err := newEngine(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +124,8 @@ func OpenStore(s *settings.Settings) *store.Store {
 	return store.New(store.Options{Dir: s.Text("state"), URL: s.Text("store")})
 }
 
-func newEngine(ctx context.Context, s *settings.Settings, log *slog.Logger) (*runtime.Engine, error) {
+func newEngine(ctx context.Context, o Options) (*runtime.Engine, error) {
+	s, log := o.Settings, o.Logger
 	return runtime.NewEngine(ctx, &runtime.EngineOptions{
 		CacheDir: s.State().Compiled(),
 		Compiler: CompileInChild(s.State().Compiled(), log),
@@ -129,6 +133,7 @@ func newEngine(ctx context.Context, s *settings.Settings, log *slog.Logger) (*ru
 		Logger:   log,
 		Kept:     uint64(s.Bytes("limits.kept")),
 		Loaded:   uint64(s.Bytes("limits.loaded")),
+		Waited:   o.Waited,
 	})
 }
 

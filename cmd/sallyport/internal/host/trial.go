@@ -73,7 +73,7 @@ func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *regi
 	if len(calls) == 0 {
 		return nil
 	}
-	engine, err := newEngine(ctx, s, slog.New(slog.DiscardHandler))
+	engine, err := newEngine(ctx, Options{Settings: s, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

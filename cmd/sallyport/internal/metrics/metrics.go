@@ -19,6 +19,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Metrics counts the calls and requests of one process. It is safe for concurrent use.
@@ -28,6 +29,7 @@ type Metrics struct {
 
 	requests, calls, starts, refusals, effects, fuel *prometheus.CounterVec
 	requestTime, callTime, memory                    *prometheus.HistogramVec
+	wait                                             prometheus.Histogram
 }
 
 // New returns metrics of a program version.
@@ -42,11 +44,15 @@ func New(version string) *Metrics {
 	m.starts = m.counter("starts_total", "Starts of plugins, one for each image of a clean instance.", "plugin")
 	m.refusals = m.counter("refusals_total", "Denied effects of plugins, by kind of effect.", "plugin", "family")
 	m.effects = m.counter("effects_total", "Performed effects of plugins, by kind of effect.", "plugin", "family")
+	m.wait = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "queue_wait_seconds", Help: "Time that calls waited for their turn, without calls that did not wait.", Buckets: seconds})
 	m.names.forget = m.forget
+	for _, outcome := range []string{protocol.OutcomeOK, protocol.OutcomeInternal, string(runtime.KindLimit)} {
+		m.requests.WithLabelValues("tools/call", outcome) // from zero, so that the first one is an increase
+	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
-	m.registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(info, m.wait, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
