@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -17,6 +18,7 @@ import (
 type Call struct {
 	ID        string // for logs and receipts
 	Principal string // the caller
+	Roles     identity.Roles
 	Method    string // such as tools/call
 	Tool      string // local name of the tool; empty for other methods
 	Params    json.RawMessage

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -35,8 +36,9 @@ type Nested struct {
 	Tool      string // public name
 	Arguments json.RawMessage
 	Principal string // of the outermost call
-	DryRun    bool   // as the outermost call
-	ReadOnly  bool   // a call above has readOnlyHint
+	Roles     identity.Roles
+	DryRun    bool // as the outermost call
+	ReadOnly  bool // a call above has readOnlyHint
 	Client    Client
 	Chain     *Chain
 	Trace     trace.Context // of the running call; zero without one
@@ -129,7 +131,7 @@ func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.St
 			}
 			before := len(g.intents.begun)
 			result, err = (*caller).CallTool(ctx, Nested{
-				Tool: name, Arguments: arguments, Principal: g.call.Principal, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
+				Tool: name, Arguments: arguments, Principal: g.call.Principal, Roles: g.call.Roles, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
 				Client: g.session.inner(), Chain: chain, Trace: g.session.trace(),
 			})
 			return nestedError(name, err, g.intents.begun[before:])

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -19,6 +20,9 @@ const MaxInFlight = 1024
 type ConnOptions struct {
 	// Principal identifies the caller, such as stdio:1000. "" is anonymous.
 	Principal string
+	// Roles are the groups and scopes of the principal. A request of a context with identity.WithRoles has those in
+	// place of them.
+	Roles identity.Roles
 	// Proof distinguishes equal principals of different servers. Continuations are sealed for principal and proof.
 	// Empty means that the name is sufficient.
 	Proof string
@@ -58,6 +62,7 @@ type Response struct {
 type Conn struct {
 	server *Server
 	opts   ConnOptions
+	caller identity.Identity // of requests without roles of their own, and of notifications
 
 	// client is the client's declared name, nil before its first request with one.
 	client        atomic.Pointer[string]
@@ -89,6 +94,9 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 // accept validates one request and answers it.
 func (c *Conn) accept(ctx context.Context, call envelope.Call, send func(msg []byte)) Response {
 	r := newRequest(c, call, send)
+	if roles, ok := identity.RolesOf(ctx); ok {
+		r.caller = identity.Of(c.opts.Principal, roles)
+	}
 	r.observe(false)
 	m, refusal := r.admit()
 	if refusal != nil {

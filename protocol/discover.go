@@ -57,7 +57,7 @@ func (s *greeter) Discover(skills, pages bool) json.RawMessage {
 
 // discover serves server/discover of the modern era.
 func discover(_ context.Context, r *request) ([]byte, error) {
-	return r.prepared(r.conn.view().Discover), nil
+	return r.prepared(r.view().Discover), nil
 }
 
 // instruct adds the instructions, if any.

@@ -22,7 +22,7 @@ const loadingWait = 30 * time.Second
 // the last lookup.
 func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (T, bool)) (T, *listing.View, bool) {
 	s := r.server
-	v := r.conn.view()
+	v := r.view()
 	found, ok := look(v.Snapshot)
 	if ok {
 		return found, v, true
@@ -34,7 +34,7 @@ func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (
 	ctx, cancel := context.WithTimeout(ctx, loadingWait)
 	defer cancel()
 	_ = loading.Ready(ctx) // after a timeout too, the current state decides
-	v = r.conn.view()
+	v = r.view()
 	found, ok = look(v.Snapshot)
 	return found, v, ok
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
@@ -55,7 +56,7 @@ func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 	defer c.Close()
 	handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
 	r := newRequest(c, envelope.Call{ID: json.RawMessage(`"an id"`)}, nil)
-	result, err := s.current().Tools.Page(nil, false)
+	result, err := s.views.Of(s.catalog).Tools.Page(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +72,12 @@ func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 func TestServer_preparesListsOncePerSnapshot(t *testing.T) {
 	catalog := newCatalog(t, nil)
 	s := NewServer(catalog, nil)
-	first := s.current()
-	if s.current() != first {
+	first := s.views.Of(s.catalog)
+	if s.views.Of(s.catalog) != first {
 		t.Error("prepared again without a change")
 	}
 	addTools(t, catalog, nil, "more", []string{"x"})
-	second := s.current()
+	second := s.views.Of(s.catalog)
 	if second == first || len(second.Snapshot.Tools) != len(first.Snapshot.Tools)+1 {
 		t.Error("a change is not seen")
 	}
@@ -84,11 +85,11 @@ func TestServer_preparesListsOncePerSnapshot(t *testing.T) {
 
 func TestServer_headerParamsAreThoseOfTheTool(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
-	got := fmt.Sprint(s.HeaderParams("t-region"))
+	got := fmt.Sprint(s.HeaderParams(identity.Identity{}, "t-region"))
 	if want := "[{Region [region] string} {Zone [where zone] integer}]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if s.HeaderParams("t-any") != nil || s.HeaderParams("nothing") != nil {
+	if s.HeaderParams(identity.Identity{}, "t-any") != nil || s.HeaderParams(identity.Identity{}, "nothing") != nil {
 		t.Error("a tool without marks has header params")
 	}
 }
@@ -96,7 +97,7 @@ func TestServer_headerParamsAreThoseOfTheTool(t *testing.T) {
 // Definitions reach both eras unchanged, except for reserved keys.
 func TestList_keepsDefinitions(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
-	v := s.current()
+	v := s.views.Of(s.catalog)
 	for _, modern := range []bool{true, false} {
 		list, err := v.Tools.Page(nil, modern)
 		if err != nil {

@@ -19,7 +19,7 @@ const listenMethod = "subscriptions/listen"
 // listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
 // the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.call.Params, "notifications"), r.server.hasResource)
+	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.call.Params, "notifications"), r.hasResource)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func tearDown(r *request, meta []byte) {
 }
 
 // hasResource reports whether a resource with that URI exists.
-func (s *Server) hasResource(uri string) bool {
-	_, ok := s.catalog.Snapshot().Resource(uri)
+func (r *request) hasResource(uri string) bool {
+	_, ok := r.view().Snapshot.Resource(uri)
 	return ok
 }
 
@@ -80,8 +80,8 @@ func (s *Server) EndSubscriptions() {
 }
 
 // announce sends the client's notifications for a change.
-func (c *Conn) announce(ch catalog.Change, owner func(uri string) string) {
-	news := c.subscriptions.Tell(ch, owner)
+func (c *Conn) announce(ch catalog.Change, seen *catalog.Snapshot) {
+	news := c.subscriptions.Tell(ch, seen.Owner)
 	if c.legacy.ready.Load() && c.announcesChanges() {
 		for _, m := range news.Messages(nil) {
 			c.opts.Notify(m)

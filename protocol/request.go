@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -20,6 +21,7 @@ type request struct {
 
 	conn   *Conn
 	server *Server
+	caller identity.Identity
 	stream notify.Stream      // messages before the answer, stopped when the request is abandoned
 	stop   context.CancelFunc // nil for a quick method
 
@@ -37,7 +39,7 @@ func newRequest(c *Conn, call envelope.Call, send func(msg []byte)) *request {
 	s := c.server
 	r := &request{
 		answer: answer{call: call, form: &s.greeting.Form, log: s.log, legacy: &c.legacy},
-		conn:   c, server: s, stream: notify.Stream{Send: send, Token: call.Token},
+		conn:   c, server: s, caller: c.caller, stream: notify.Stream{Send: send, Token: call.Token},
 	}
 	r.resumption.conn, r.resumption.call = c, &r.call
 	return r
@@ -108,7 +110,7 @@ func (r *request) forward(subject string) (catalog.Call, error) {
 	r.id, r.subject = r.server.calls.next(), subject
 	err := r.findSession()
 	call := catalog.Call{
-		Principal: r.conn.opts.Principal, Session: r.session, Params: r.call.Params, Trace: r.span(), Timeout: r.call.Timeout(),
+		Principal: r.caller.Principal, Roles: r.caller.Roles(), Session: r.session, Params: r.call.Params, Trace: r.span(), Timeout: r.call.Timeout(),
 		Client: r, Patient: r.task != nil,
 	}
 	if err == nil && r.call.Modern && asks(r.call.Method) {

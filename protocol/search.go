@@ -16,7 +16,7 @@ func callSearch(ctx context.Context, r *request) (body []byte, done bool, err er
 	switch name, _ := jsonraw.String(jsonraw.Get(r.call.Params, "name")); name {
 	case search.Find:
 		r.server.awaitComplete(ctx)
-		o, err := r.conn.view().Index.Answer(jsonraw.Get(r.call.Params, "arguments"))
+		o, err := r.view().Index.Answer(jsonraw.Get(r.call.Params, "arguments"))
 		if err != nil {
 			return nil, true, err
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -157,7 +158,7 @@ func (c *callIDs) next() string {
 // Connect opens a Conn for one client or for one request. A Conn holds only the legacy session, if any, and the
 // requests in flight. It is cheap, and the caller closes it.
 func (s *Server) Connect(o ConnOptions) *Conn {
-	c := &Conn{server: s, opts: o}
+	c := &Conn{server: s, opts: o, caller: identity.Of(o.Principal, o.Roles)}
 	c.legacy.readied, c.legacy.desk.Notify = make(chan struct{}), o.Notify
 	if !s.conns.add(c) {
 		c.requests.close()
@@ -229,9 +230,8 @@ func (s *Server) Stats() Stats {
 // changed notifies all subscribed clients of a catalog change.
 func (s *Server) changed(ch catalog.Change) {
 	s.tasks.News()
-	owner := s.catalog.Snapshot().Owner
 	for _, c := range s.conns.list() {
-		c.announce(ch, owner)
+		c.announce(ch, s.views.For(s.catalog, c.caller).Snapshot)
 	}
 }
 

@@ -14,7 +14,7 @@ func getSkill(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, skill := range r.conn.view().Snapshot.Skills {
+	for _, skill := range r.view().Snapshot.Skills {
 		if skill.URI == uri {
 			return r.frame(jsonraw.Object{{Key: "skill", Value: skill.Entry}}, true), nil
 		}
@@ -28,7 +28,7 @@ func readDirectory(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, skill := range r.conn.view().Snapshot.Skills {
+	for _, skill := range r.view().Snapshot.Skills {
 		children, ok := skill.Children(uri)
 		if !ok {
 			continue

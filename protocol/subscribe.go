@@ -12,7 +12,7 @@ func subscribe(_ context.Context, r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.server.hasResource(uri) {
+	if !r.hasResource(uri) {
 		return nil, r.resourceNotFound("unknown resource")
 	}
 	if err := r.conn.subscriptions.Subscribe(uri); err != nil {

@@ -65,7 +65,7 @@ func openTask(ctx context.Context, r *request, tool *catalog.Tool, params json.R
 	}
 	o := r.conn.opts
 	n := task.New{Durable: durable(o.Principal), Spec: task.Spec{
-		Principal: o.Principal, Proof: o.Proof, Params: params, TTL: ttl,
+		Principal: o.Principal, Roles: r.caller.Roles(), Proof: o.Proof, Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool),
 	}}
 	if w.Once != "" && !w.DryRun {

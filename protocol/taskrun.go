@@ -59,7 +59,7 @@ func (s *Server) runTask(ctx context.Context, t *task.Task) task.Outcome {
 	if t.State != "" {
 		params = t.Next()
 	}
-	c := s.Connect(ConnOptions{Principal: t.Principal, Proof: t.Proof, Session: t.Session})
+	c := s.Connect(ConnOptions{Principal: t.Principal, Roles: t.Roles, Proof: t.Proof, Session: t.Session})
 	defer s.conns.remove(c)
 	call := envelope.Parse(&jsonrpc.Message{ID: json.RawMessage(`"task"`), Method: "tools/call", Params: params})
 	call.Modern = true

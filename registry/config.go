@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -27,6 +28,8 @@ type Config struct {
 	Hide     []string       // entries not to publish: local names, URIs and templates
 	Limits   runtime.Limits // zero fields are the defaults
 	Grants   *grant.Set     // nil grants nothing
+	// Callers limit the published entries to some callers; empty publishes them to all.
+	Callers []catalog.CallerRule
 	// Use limits how much the plugin is used, and the sizes that its calls send and receive.
 	Use hostfuncs.Limits
 	// Workspace is the absolute folder substituted for {workspace}; "" is none.
@@ -54,6 +57,7 @@ func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }
 // clone copies the fields that the caller could still modify.
 func (c Config) clone() Config {
 	c.Only, c.Hide, c.Values = slices.Clone(c.Only), slices.Clone(c.Hide), maps.Clone(c.Values)
+	c.Callers = slices.Clone(c.Callers)
 	if c.Prefix != nil {
 		prefix := *c.Prefix
 		c.Prefix = &prefix

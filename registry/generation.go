@@ -132,7 +132,7 @@ func (st *starter) newGeneration(home *plugin.Plugin, p *plan, limits runtime.Li
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Record: c.Record, Frozen: c.Frozen, Seed: c.Seed}
 	o := plugin.Options{State: c.State, Limits: limits, Publish: catalog.Plugin{
-		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide,
+		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide, Callers: c.Callers,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: st.places, Logger: st.log,
 	}}
 	if p.code != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -175,10 +176,10 @@ func TestDecision5_Visible(t *testing.T) {
 		if _, err := tool.Call(t.Context(), catalog.Call{Principal: "alice"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := toolNames(r.Snapshot().For("alice")); !slices.Equal(got, c.want) {
+		if got := toolNames(r.Snapshot().For(identity.Identity{Principal: "alice"})); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.show, got, c.want)
 		}
-		if got := toolNames(r.Snapshot().For("bob")); !slices.Equal(got, []string{"p-a"}) {
+		if got := toolNames(r.Snapshot().For(identity.Identity{Principal: "bob"})); !slices.Equal(got, []string{"p-a"}) {
 			t.Errorf("%s: got tools %q for another caller, want [\"p-a\"]", c.show, got)
 		}
 	}

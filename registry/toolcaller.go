@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -19,7 +20,7 @@ var _ hostfuncs.Caller = toolCaller{}
 // CallTool calls a tool on behalf of a running call. The callee has its own grants, bound to these arguments; the
 // caller's grants do not extend them.
 func (c toolCaller) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
-	tool, ok := c.public.snapshot().Tool(n.Tool)
+	tool, ok := c.public.snapshot().For(identity.Of(n.Principal, n.Roles)).Tool(n.Tool)
 	if !ok {
 		return nil, &runtime.AskError{Kind: runtime.KindInvalid, Message: fmt.Sprintf("there is no tool %q", n.Tool)}
 	}
@@ -37,6 +38,6 @@ func (c toolCaller) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawM
 		params.Set("_meta", meta.Append(nil))
 	}
 	return tool.Call(ctx, catalog.Call{
-		Principal: n.Principal, Params: params.Append(nil), Trace: n.Trace, Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
+		Principal: n.Principal, Roles: n.Roles, Params: params.Append(nil), Trace: n.Trace, Client: n.Client, DryRun: n.DryRun, ReadOnly: n.ReadOnly, Chain: n.Chain,
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// maxOwn limits the cached views of single callers.
+const maxOwn = 1024
+
 // Views caches the view of the current snapshot. It is safe for concurrent use and must not be copied.
 type Views struct {
 	Options
@@ -38,9 +42,9 @@ type Views struct {
 }
 
 // For returns the view of one caller.
-func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, principal string) *View {
+func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, caller identity.Identity) *View {
 	snapshot := c.Snapshot()
-	seen := snapshot.For(principal)
+	seen := snapshot.For(caller)
 	if seen == snapshot {
 		return v.Of(c)
 	}
@@ -52,7 +56,9 @@ func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, principal strin
 	view := v.own[seen]
 	if view == nil {
 		view = v.Options.view(seen)
-		v.own[seen] = view
+		if len(v.own) < maxOwn {
+			v.own[seen] = view
+		}
 	}
 	return view
 }

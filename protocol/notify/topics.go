@@ -20,14 +20,18 @@ type Topics struct {
 	uris                      map[string]bool // of resources
 }
 
-// in returns the part of a change covered by these topics. owner returns the plugin of a resource.
+// in returns the part of a change covered by these topics. owner returns the plugin of a resource that the caller sees,
+// else "". An update of a resource that the caller no longer sees is left out.
 func (t *Topics) in(c catalog.Change, owner func(uri string) string) Topics {
 	news := Topics{tools: t.tools && c.Tools, prompts: t.prompts && c.Prompts, resources: t.resources && c.Resources}
 	if len(c.Updated) == 0 && len(c.Replaced) == 0 {
 		return news
 	}
 	for uri := range t.uris {
-		if c.Updated[uri] || len(c.Replaced) > 0 && c.Replaced[owner(uri)] {
+		if !c.Updated[uri] && len(c.Replaced) == 0 {
+			continue
+		}
+		if plugin := owner(uri); plugin != "" && (c.Updated[uri] || c.Replaced[plugin]) {
 			news.subscribe(uri)
 		}
 	}

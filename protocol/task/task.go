@@ -24,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
@@ -44,10 +45,12 @@ func (s Status) Over() bool { return s == Completed || s == Failed || s == Cance
 
 // Spec is the part of a task that its client and its server determine when they open it. It does not change.
 type Spec struct {
-	ID        string        `json:"id"`
-	Principal string        `json:"who"`
-	Proof     string        `json:"proof,omitempty"` // distinguishes equal principals of different servers
-	TTL       time.Duration `json:"ttl"`             // lifetime of the task
+	ID        string `json:"id"`
+	Principal string `json:"who"`
+	// Roles are the caller's at the time of the call.
+	Roles identity.Roles `json:"roles,omitzero"`
+	Proof string         `json:"proof,omitempty"` // distinguishes equal principals of different servers
+	TTL   time.Duration  `json:"ttl"`             // lifetime of the task
 
 	// Params are the params of the call as sent by the client, without answers.
 	Params json.RawMessage `json:"params"`

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -28,10 +29,15 @@ func (c *Choices) After(principal string, n ListChanged, m *manifest.Manifest) *
 	return next
 }
 
-// audience is the set of principals that see an entry, where not all do. Nil is everyone.
+// maxViews limits the views that a Snapshot keeps. Callers with further combinations of rules get views of their own.
+const maxViews = 1024
+
+// audience is the set of callers that see an entry, where not all do. Nil is everyone.
 type audience struct {
-	base bool            // for principals not in by
-	by   map[string]bool // principals
+	base  bool            // for principals not in by
+	by    map[string]bool // principals
+	ruled bool            // only callers in rules see it
+	rules []identity.Who
 }
 
 // audience returns the audience of an entry; false if no caller sees it.
@@ -51,11 +57,14 @@ func (c *Choices) audience(k manifest.Kind, id string, base bool) (*audience, bo
 	return a, true
 }
 
-func (a *audience) has(principal string) bool {
+func (a *audience) has(id identity.Identity) bool {
 	if a == nil {
 		return true
 	}
-	if shown, ok := a.by[principal]; ok {
+	if a.ruled && !slices.ContainsFunc(a.rules, func(w identity.Who) bool { return w.Has(id) }) {
+		return false
+	}
+	if shown, ok := a.by[id.Principal]; ok {
 		return shown
 	}
 	return a.base
@@ -66,61 +75,95 @@ func (a *audience) same(b *audience) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.base == b.base && maps.Equal(a.by, b.by)
+	sameWho := func(v, w identity.Who) bool { return v.String() == w.String() }
+	return a.base == b.base && a.ruled == b.ruled && maps.Equal(a.by, b.by) && slices.EqualFunc(a.rules, b.rules, sameWho)
 }
 
-// others is the key in For of all principals without a choice.
-const others = "\x00"
-
-// For returns the catalog that one principal sees, without the entries shown to other principals only.
-func (s *Snapshot) For(principal string) *Snapshot {
-	if len(s.callers) == 0 {
+// For returns the catalog that one caller sees, without the entries shown to others only.
+func (s *Snapshot) For(id identity.Identity) *Snapshot {
+	if len(s.callers) == 0 && len(s.rules) == 0 {
 		return s
 	}
-	if !s.callers[principal] {
-		principal = others
-	}
-	if known, ok := s.views.Load(principal); ok {
+	key := s.class(id)
+	if known, ok := s.views.Load(key); ok {
 		return known.(*Snapshot)
 	}
-	own := &Snapshot{Generation: s.Generation, Skills: s.Skills,
-		Tools:     seen(s.Tools, func(t *Tool) *audience { return t.audience }, principal),
-		Prompts:   seen(s.Prompts, func(p *Prompt) *audience { return p.audience }, principal),
-		Resources: seen(s.Resources, func(r *Resource) *audience { return r.audience }, principal),
-		Templates: seen(s.Templates, func(t *Template) *audience { return t.audience }, principal),
+	own := &Snapshot{Generation: s.Generation,
+		Tools:     seen(s.Tools, func(t *Tool) *audience { return t.audience }, id),
+		Prompts:   seen(s.Prompts, func(p *Prompt) *audience { return p.audience }, id),
+		Resources: seen(s.Resources, func(r *Resource) *audience { return r.audience }, id),
+		Templates: seen(s.Templates, func(t *Template) *audience { return t.audience }, id),
 	}
 	own.index()
-	known, _ := s.views.LoadOrStore(principal, own)
+	own.Skills = slices.DeleteFunc(slices.Clone(s.Skills), func(skill *Skill) bool { return own.resources[skill.URI] == nil })
+	if s.kept.Add(1) > maxViews {
+		return own
+	}
+	known, _ := s.views.LoadOrStore(key, own)
 	return known.(*Snapshot)
 }
 
-func seen[T any](all []T, of func(T) *audience, principal string) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !of(x).has(principal) })
+// class returns a key that is equal for callers that see the same entries: a byte for each rule, and the principal if a
+// plugin chose entries for it.
+func (s *Snapshot) class(id identity.Identity) string {
+	key := make([]byte, len(s.rules), len(s.rules)+len(id.Principal)+1)
+	for i, who := range s.rules {
+		key[i] = '-'
+		if who.Has(id) {
+			key[i] = '+'
+		}
+	}
+	if s.callers[id.Principal] {
+		key = append(append(key, '='), id.Principal...)
+	}
+	return string(key)
 }
 
-// divide collects the principals with an audience of their own in s.callers.
+func seen[T any](all []T, of func(T) *audience, id identity.Identity) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !of(x).has(id) })
+}
+
+// divide collects the principals with an audience of their own in s.callers, and the rules in s.rules.
 func (s *Snapshot) divide() {
-	note := func(a *audience) {
-		if a == nil {
-			return
-		}
-		if s.callers == nil {
-			s.callers = map[string]bool{others: true}
-		}
-		for principal := range a.by {
-			s.callers[principal] = true
-		}
-	}
+	d := divider{snapshot: s, known: map[string]bool{}}
 	for _, t := range s.Tools {
-		note(t.audience)
+		d.add(t.audience)
 	}
 	for _, p := range s.Prompts {
-		note(p.audience)
+		d.add(p.audience)
 	}
 	for _, r := range s.Resources {
-		note(r.audience)
+		d.add(r.audience)
 	}
 	for _, t := range s.Templates {
-		note(t.audience)
+		d.add(t.audience)
+	}
+}
+
+// divider collects the audiences of a snapshot.
+type divider struct {
+	snapshot *Snapshot
+	known    map[string]bool // rules
+}
+
+func (d *divider) add(a *audience) {
+	s := d.snapshot
+	if a == nil {
+		return
+	}
+	if s.callers == nil {
+		s.callers = map[string]bool{}
+	}
+	for principal := range a.by {
+		s.callers[principal] = true
+	}
+	if a.ruled && len(a.rules) == 0 {
+		a = &audience{rules: []identity.Who{{}}} // no caller sees the entry
+	}
+	for _, who := range a.rules {
+		if !d.known[who.String()] {
+			d.known[who.String()] = true
+			s.rules = append(s.rules, who)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -19,6 +20,7 @@ type Client = hostfuncs.Client
 type Call struct {
 	ID        string          // identifies the call in logs; empty generates one
 	Principal string          // the calling principal
+	Roles     identity.Roles  // its groups and scopes, for the operator's rules
 	Session   string          // its kept instance serves the call under runtime.StateSession; empty uses a separate instance
 	Params    json.RawMessage // as the client sent it, with public names; nil is {}
 	Trace     trace.Context   // the client's position in a trace, which Params hold too; zero without one
@@ -36,6 +38,9 @@ type Call struct {
 	// Patient has the call wait for its turn however long the queue is.
 	Patient bool
 }
+
+// Caller returns the identity of the caller.
+func (c *Call) Caller() identity.Identity { return identity.Of(c.Principal, c.Roles) }
 
 // Verdict is the caller's judgement of an answer.
 type Verdict struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -18,6 +19,8 @@ type Plugin struct {
 	Only     []string // the only entries to publish: local names, URIs and templates; empty is all
 	Hide     []string // entries not to publish: local names, URIs and templates
 	Chosen   *Choices // the entries that the plugin itself shows, per principal
+	// Callers limit the published entries to some callers; empty publishes them to all.
+	Callers []CallerRule
 	// Approved reports whether the definition of an entry, by manifest.Key, is the approved one; nil approves all.
 	Approved func(key string) bool
 	Grants   *grant.Set // file: resources need a read grant; the plugin's name and workspace are filled in
@@ -53,11 +56,10 @@ type entryKey struct {
 	id   string // local name, URI or template
 }
 
-// Publishes reports whether the entry of r is published to principal at the time of the call. It also holds for entries
+// Publishes reports whether the entry of r is published to a caller at the time of the call. It also holds for entries
 // of an older version, and for a template that matches a hidden resource in any spelling.
-func (o *Offer) Publishes(principal string, r Request) bool {
-	key := entryKey{r.Kind, r.Entry}
-	return o.published[key] && o.audiences[key].has(principal) && !(r.URI != "" && hides(o.hide, r.URI))
+func (o *Offer) Publishes(id identity.Identity, r Request) bool {
+	return o.Sees(id, r.Kind, r.Entry) && !(r.URI != "" && hides(o.hide, r.URI))
 }
 
 // Serves reports whether a URI is a resource of the offer or matches one of its templates.
@@ -187,14 +189,15 @@ func (p *publisher) approved(k manifest.Kind, d manifest.Entry) bool {
 // wanted applies Only, Hide, the manifest's "hidden", the plugin's choice and the approved definitions.
 func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 	only, hide := slices.Contains(p.plugin.Only, d.ID), slices.Contains(p.plugin.Hide, d.ID)
-	if only || hide {
+	ruled := func(r CallerRule) bool { return slices.Contains(r.Only, d.ID) }
+	if only || hide || slices.ContainsFunc(p.plugin.Callers, ruled) {
 		p.used[d.ID] = true
 	}
 	if k == manifest.Resource {
 		hide = hide || hides(p.plugin.Hide, d.ID)
 	}
 	audience, shown := p.plugin.Chosen.audience(k, d.ID, !d.Hidden)
-	if audience != nil {
+	if audience = p.plugin.ruled(audience, d.ID); audience != nil {
 		p.audiences[entryKey{k, d.ID}] = audience
 	}
 	return shown && !hide && (only || len(p.plugin.Only) == 0) && p.approved(k, d)
@@ -202,7 +205,12 @@ func (p *publisher) wanted(k manifest.Kind, d manifest.Entry) bool {
 
 // unused reports words of the publish lines that match no entry: most often a misspelling.
 func (p *publisher) unused() {
-	for _, word := range slices.Concat(p.plugin.Only, p.plugin.Hide) {
+	words := slices.Concat(p.plugin.Only, p.plugin.Hide)
+	for _, r := range p.plugin.Callers {
+		words = append(words, r.Only...)
+	}
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
 		if !p.used[word] {
 			p.problem("publish names %q, which this plugin does not have", word)
 		}

@@ -3,7 +3,9 @@ package catalog
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -29,7 +31,9 @@ type Snapshot struct {
 	matching  []*Template // longest literal prefix first
 
 	callers map[string]bool // principals with entries shown or hidden by a plugin; nil if all see the same
-	views   sync.Map        // principal → *Snapshot, filled by For
+	rules   []identity.Who  // of the operator, each once
+	views   sync.Map        // class → *Snapshot, filled by For
+	kept    atomic.Int32    // views
 }
 
 // Tool returns the tool with a public name.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -15,7 +16,7 @@ func TestPublishes_hidesEverySpelling(t *testing.T) {
 	p.Hide = []string{"x://host/notes/secret"}
 	o := Publish(p)
 	reads := func(uri string) bool {
-		return o.Publishes("", Request{Kind: manifest.Template, Entry: "x://host/{+path}", URI: uri})
+		return o.Publishes(identity.Identity{}, Request{Kind: manifest.Template, Entry: "x://host/{+path}", URI: uri})
 	}
 	for _, uri := range []string{
 		"x://host/notes/secret", "X://HOST/notes/secret", "x://host/notes/%73ecret", "x://host/notes/%2573ecret", "x://host/notes//secret", "x://host/notes/./secret", "x://host/a/../notes/secret",

@@ -18,7 +18,7 @@ func gateCall(c catalog.Call, r catalog.Request, changed changedFunc) hostfuncs.
 	var changes atomic.Int32
 	principal := c.Principal
 	g := hostfuncs.Call{
-		ID: c.ID, Principal: c.Principal, Method: r.Method, Params: r.Params, Trace: c.Trace, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
+		ID: c.ID, Principal: c.Principal, Roles: c.Roles, Method: r.Method, Params: r.Params, Trace: c.Trace, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
 		Journal: c.Journal,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {

@@ -182,7 +182,7 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 			g.calls.release()
 		}
 	}()
-	if !g.offer.Load().Publishes(c.Principal, r) {
+	if !g.offer.Load().Publishes(c.Caller(), r) {
 		return nil, gone(g.plugin.Name, r.What())
 	}
 	if err := g.mayServe(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -64,7 +65,7 @@ func (f *fake) connect(o protocol.ConnOptions) conn {
 	return &fakeConn{fake: f}
 }
 
-func (f *fake) HeaderParams(tool string) []protocol.HeaderParam {
+func (f *fake) HeaderParams(_ identity.Identity, tool string) []protocol.HeaderParam {
 	if tool == "echo" {
 		return f.params
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -34,7 +35,7 @@ type Handler struct {
 // server is the used part of *protocol.Server.
 type server interface {
 	connect(o protocol.ConnOptions) conn
-	HeaderParams(tool string) []protocol.HeaderParam
+	HeaderParams(id identity.Identity, tool string) []protocol.HeaderParam
 	EndSubscriptions()
 }
 

@@ -1,11 +1,13 @@
 package streamable
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
 )
@@ -32,7 +34,9 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 		return f
 	}
 	defer x.h.sessions.release(s)
-	handle := func(send func([]byte)) protocol.Response { return x.complete(m, s.conn.Handle(s.ctx, m, send), s) }
+	handle := func(send func([]byte)) protocol.Response {
+		return x.complete(m, s.conn.Handle(x.within(s), m, send), s)
+	}
 	if m.IsRequest() {
 		return x.answerSession(s, handle)
 	}
@@ -64,8 +68,14 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 func (h *Handler) newSession(c caller) *session {
 	s := &session{principal: c.principal, box: newOutbox()}
 	s.standing = s.box.stream()
-	s.conn = h.server.connect(protocol.ConnOptions{Principal: c.principal, Proof: c.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
+	s.conn = h.server.connect(protocol.ConnOptions{Principal: c.principal, Roles: c.identity.Roles(), Proof: c.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
 	return s
+}
+
+// within returns the context of a request in a session. The roles are those of its own token: a session outlives the
+// token that began it.
+func (x *exchange) within(s *session) context.Context {
+	return identity.WithRoles(s.ctx, x.identity.Roles())
 }
 
 // sessionID returns the single session ID of a request.
@@ -168,7 +178,7 @@ func (x *exchange) batch() *refusal {
 	defer x.h.sessions.release(s)
 	a := newAnswer(x)
 	defer a.abandon()
-	response := s.conn.HandleBatch(s.ctx, x.body.data, a.send)
+	response := s.conn.HandleBatch(x.within(s), x.body.data, a.send)
 	if response.Err != nil { // for the batch as a whole
 		f := refuse(http.StatusBadRequest, "")
 		f.err, f.null = response.Err, true

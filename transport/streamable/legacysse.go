@@ -88,7 +88,7 @@ func (x *exchange) message() *refusal {
 	over := x.outlive()
 	take := func() {
 		defer x.h.sessions.release(s)
-		body := s.conn.Handle(s.ctx, &m, s.standing.send).Body
+		body := s.conn.Handle(x.within(s), &m, s.standing.send).Body
 		if over(); body != nil {
 			s.standing.send(body)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -58,7 +59,7 @@ func (v *versions) modern(c *envelope.Call, h http.Header) bool {
 }
 
 func (x *exchange) serveModern(m *jsonrpc.Message, meta *envelope.Meta) *refusal {
-	check := headerCheck{message: m, meta: meta, header: x.r.Header, versions: &x.h.versions, params: x.h.server.HeaderParams}
+	check := headerCheck{message: m, meta: meta, header: x.r.Header, versions: &x.h.versions, params: x.headerParams}
 	if f := check.run(); f != nil {
 		f.id = m.ID
 		return f
@@ -66,10 +67,15 @@ func (x *exchange) serveModern(m *jsonrpc.Message, meta *envelope.Meta) *refusal
 	ctx, cancel := context.WithCancel(x.r.Context()) // cancelled when the client disconnects
 	defer cancel()
 	defer context.AfterFunc(x.h.ctx, cancel)()
-	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Proof: x.proof})
+	c := x.h.server.connect(protocol.ConnOptions{Principal: x.principal, Roles: x.identity.Roles(), Proof: x.proof})
 	defer c.Close()
 	x.answer(func(send func([]byte)) protocol.Response { return x.complete(m, c.Handle(ctx, m, send), nil) })
 	return nil
+}
+
+// headerParams returns the arguments that are repeated in headers, of a tool that the caller sees.
+func (x *exchange) headerParams(tool string) []protocol.HeaderParam {
+	return x.h.server.HeaderParams(identity.Of(x.principal, x.identity.Roles()), tool)
 }
 
 // answer writes the response that handle returns.

@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
@@ -59,6 +60,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Prefix:   &prefix,
 		Only:     p.Publish.Only,
 		Hide:     p.Publish.Hide,
+		Callers:  callerRules(p.Callers),
 		Limits:   Limits(s, p.Limits),
 		Grants:   p.Grants,
 		State:    runtime.State(p.State),
@@ -74,6 +76,14 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 			Sent: p.Limits.Sent, Received: p.Limits.Received,
 		},
 	}
+}
+
+// callerRules returns the rules for the registry.
+func callerRules(rules []settings.CallerRule) (all []catalog.CallerRule) {
+	for _, r := range rules {
+		all = append(all, catalog.CallerRule{Who: r.Callers, Only: r.Publish})
+	}
+	return all
 }
 
 // seedOf returns a seed of random numbers that is the same in each call and differs by plugin; "" if not seeded.

@@ -21,6 +21,7 @@ type Plugin struct {
 	Disabled bool
 	Trust    Trust
 	Publish  Publish
+	Callers  []CallerRule // limit the published entries to some callers; empty publishes them to all
 	Limits   Limits
 	State    string        // lifetime of an instance; "" is the plugin's choice
 	Frozen   bool          // clocks do not advance
@@ -78,12 +79,16 @@ type Limits struct {
 // readPlugins reads the plugins section and applies the ceilings.
 func readPlugins(root *strictyaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	var out []Plugin
-	err := root.Each("the file", func(key, value *strictyaml.Node) error {
+	known, err := readGroups(root)
+	if err != nil {
+		return nil, err
+	}
+	err = root.Each("the file", func(key, value *strictyaml.Node) error {
 		if key.Text != "plugins" {
 			return nil
 		}
 		return value.Each("plugins", func(name, body *strictyaml.Node) error {
-			p, err := readPlugin(name, body)
+			p, err := readPlugin(name, body, known)
 			p.Grants = p.Grants.Under(ceiling).Under(p.ceiling)
 			out = append(out, p)
 			return err
@@ -92,13 +97,17 @@ func readPlugins(root *strictyaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 	return out, err
 }
 
-func readPlugin(name, body *strictyaml.Node) (Plugin, error) {
+func readPlugin(name, body *strictyaml.Node, known groups) (Plugin, error) {
 	p := Plugin{Name: name.Text, Line: name.Line, Publish: Publish{Prefix: true}, Grants: &grant.Set{}}
 	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
 		return p, name.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
 	}
 	err := body.Each(p.Name, func(k, v *strictyaml.Node) error {
-		if err := p.field(k, v); err != nil {
+		read := p.field
+		if k.Text == "callers" {
+			read = func(_, v *strictyaml.Node) error { return p.readCallers(v, known) }
+		}
+		if err := read(k, v); err != nil {
 			return err
 		}
 		p.note(k.Text, v)
@@ -117,6 +126,10 @@ func (p *Plugin) note(name string, n *strictyaml.Node) {
 		}
 		for _, g := range set.Lines() {
 			p.Written = append(p.Written, Written{name, g.String(), g.Line})
+		}
+	case name == "callers":
+		for _, r := range p.Callers {
+			p.Written = append(p.Written, Written{name, r.String(), r.Line})
 		}
 	case n.Kind == strictyaml.Mapping:
 		for _, m := range n.Members {

@@ -1,0 +1,131 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/identity"
+	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
+)
+
+// groupsKey is the section with the groups of principals.
+const groupsKey = "groups"
+
+// maxRules limits the rules of a plugin: each caller is compared with all of them.
+const maxRules = 256
+
+// CallerRule publishes entries of a plugin to some callers.
+type CallerRule struct {
+	Line    int
+	Who     []string     // as written
+	Callers identity.Who // of Who, with the principals that the file puts into its groups
+	Publish []string     // local names, URIs and templates; nil is all that the plugin publishes
+}
+
+// groups are the principals of each group in the file.
+type groups map[string][]string
+
+// readGroups reads the section groups; nil if absent.
+func readGroups(root *strictyaml.Node) (groups, error) {
+	if root == nil {
+		return nil, nil
+	}
+	key, section := root.Member(groupsKey)
+	if key == nil {
+		return nil, nil
+	}
+	all := groups{}
+	err := section.Each(groupsKey, func(name, value *strictyaml.Node) error {
+		if _, err := identity.ParseWho([]string{"group:" + name.Text}); err != nil {
+			return name.Errorf("groups: %v", err)
+		}
+		members, err := value.Texts("groups." + name.Text)
+		if err != nil {
+			return err
+		}
+		for _, member := range members {
+			if _, err := identity.New(member, nil, nil); err != nil || member == "all" {
+				return value.Errorf("groups.%s: %.64q is no principal: write one such as token:ann", name.Text, member)
+			}
+		}
+		if _, err := identity.ParseWho(members); err != nil {
+			return value.Errorf("groups.%s: %v", name.Text, err)
+		}
+		all[name.Text] = members
+		return nil
+	})
+	return all, err
+}
+
+// who returns the callers with one of names.
+func (g groups) who(names []string) (identity.Who, error) {
+	var all []string
+	for _, name := range names {
+		all = append(all, name)
+		if group, is := strings.CutPrefix(name, "group:"); is {
+			all = append(all, g[group]...)
+		}
+	}
+	return identity.ParseWho(all)
+}
+
+// readCallers reads the rules of a plugin.
+func (p *Plugin) readCallers(n *strictyaml.Node, known groups) error {
+	name := p.Name + ".callers"
+	if n.Kind != strictyaml.Sequence || len(n.Items) == 0 || len(n.Items) > maxRules {
+		return n.Errorf("%s: want a list of 1 to %d rules, such as - who: [group:ops]", name, maxRules)
+	}
+	for _, item := range n.Items {
+		r, err := readRule(item, name, known)
+		if err != nil {
+			return err
+		}
+		p.Callers = append(p.Callers, r)
+	}
+	return nil
+}
+
+func readRule(n *strictyaml.Node, name string, known groups) (CallerRule, error) {
+	r := CallerRule{Line: n.Line}
+	err := n.Each(name, func(k, v *strictyaml.Node) (err error) {
+		switch k.Text {
+		case "who":
+			r.Who, err = v.Texts(name + ".who")
+		case "publish":
+			if r.Publish, err = v.Texts(name + ".publish"); err == nil && len(r.Publish) == 0 {
+				err = v.Errorf("%s.publish is empty: leave it out for everything, or the rule for nothing", name)
+			}
+		default:
+			err = k.Errorf("unknown key %q in %s%s", k.Text, name, strictyaml.Hint(k.Text, []string{"who", "publish"}))
+		}
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	if r.Callers, err = known.who(r.Who); err != nil {
+		return r, n.Errorf("%s.who: %v", name, err)
+	}
+	return r, nil
+}
+
+// Publishes reports whether a plugin's rules publish an entry, by its local name, URI or template, to a caller. rule is
+// the first one that does; nil if none does, or the plugin has none.
+func (p *Plugin) Publishes(id identity.Identity, entry string) (rule *CallerRule, ok bool) {
+	for i := range p.Callers {
+		r := &p.Callers[i]
+		if r.Callers.Has(id) && (r.Publish == nil || slices.Contains(r.Publish, entry)) {
+			return r, true
+		}
+	}
+	return nil, len(p.Callers) == 0
+}
+
+// String returns the rule on one line.
+func (r *CallerRule) String() string {
+	text := "who: [" + strings.Join(r.Who, ", ") + "]"
+	if r.Publish != nil {
+		text += ", publish: [" + strings.Join(r.Publish, ", ") + "]"
+	}
+	return text
+}
