@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/filemode"
 )
 
 const (
@@ -161,7 +162,7 @@ func readPrivate(path string, limit int64) ([]byte, error) {
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%q is not a regular file", path)
-	case mode.Perm()&0o077 != 0 && runtime.GOOS != "windows": // modes have no meaning there
+	case !filemode.Private(info):
 		return nil, fmt.Errorf("%q is open to other users (mode %04o): chmod 600 it", path, mode.Perm())
 	case info.Size() > limit:
 		return nil, fmt.Errorf("%q is larger than %d bytes", path, limit)

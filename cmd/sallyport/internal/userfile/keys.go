@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/internal/filemode"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 )
 
@@ -111,7 +112,7 @@ func keyFileContent(file string) ([]byte, error) {
 		return nil, err
 	case info.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxKeyFile)
-	case OpenToOthers(info.Mode()):
+	case !filemode.Private(info):
 		return nil, fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
 	}
 	return os.ReadFile(file)
