@@ -13,7 +13,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin deploy clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -72,10 +72,10 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd plugins && ../$(STRICT) ./...
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin conformance dist-test fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin conformance dist-test deploy fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
-	@bad=$$(gofmt -l cmd hostfuncs internal pdk plugins protocol registry runtime transport); \
+	@bad=$$(gofmt -l cmd deploy hostfuncs internal pdk plugins protocol registry runtime transport); \
 	  [ -z "$$bad" ] || { echo "not gofmt-ed: $$bad"; exit 1; }
 	@! grep -rnE '(^|[^a-zA-Z])(TODO|FIXME|XXX)($$|[^(a-zA-Z])' --include='*.go' . || { echo 'a TODO needs an owner: TODO(name)'; exit 1; }
 	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...) && (cd cmd/sallyport-sigstore && CGO_ENABLED=0 go vet ./...)
@@ -221,6 +221,9 @@ postgres: ## the tests of the store, of tasks and of the model of at most once o
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
 	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
 	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store -count=1
+
+deploy: $(STRICT) ## the Helm chart and the manifests: rendered, linted, and decoded by the types of the Kubernetes API
+	cd deploy/testdata/charttest && ../../../$(STRICT) ./...
 
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
