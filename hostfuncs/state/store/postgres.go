@@ -26,10 +26,10 @@ const (
 	// connectTime bounds the time to connect, unless the URL has connect_timeout.
 	connectTime = 5 * time.Second
 	// changeTime bounds one operation, so that a lost database is an error and not a wait.
-	changeTime = 20 * time.Second
+	changeTime = time.Minute
 	// lockTime bounds the wait for another transaction of a scope, and idleTime the life of a transaction whose process
 	// is paused or cut off. The first is longer, so that such a process holds others up and does not refuse them.
-	lockTime, idleTime = 15 * time.Second, 10 * time.Second
+	lockTime, idleTime = 45 * time.Second, 30 * time.Second
 	// maxTries bounds the runs of a transaction that conflicts with others.
 	maxTries = 10
 	// retryPause is the base of the random pause between them.
