@@ -39,5 +39,5 @@ func FailureOf(err error) *Failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	return &Failure{Code: InvalidToken, Reason: "the access token is not valid"}
+	return &Failure{Code: InvalidToken, Reason: "the access token is not valid"} // the text of err can repeat the token
 }

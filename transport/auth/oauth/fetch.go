@@ -27,13 +27,13 @@ var errNotFound = errors.New("status 404")
 
 // newClient returns the client for requests to issuers. It follows no redirect: each address is one that the operator
 // wrote, or one on the same host.
-func newClient(timeout time.Duration) *http.Client {
+func newClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	t.MaxResponseHeaderBytes = 64 << 10
 	t.MaxConnsPerHost = 16
 	return &http.Client{
-		Timeout: timeout, Transport: t,
+		Timeout: fetchTimeout, Transport: t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -38,12 +38,18 @@ func Algorithms() []string {
 	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 }
 
+// maxIssuer bounds an issuer, in bytes: it is a part of each principal.
+const maxIssuer = 240
+
 var issuerName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // check refuses a description that no issuer can satisfy.
 func (i *Issuer) check() error {
 	if _, err := checkAddress(i.URL); err != nil {
 		return err
+	}
+	if len(i.URL) > maxIssuer {
+		return fmt.Errorf("it is longer than %d bytes", maxIssuer)
 	}
 	if i.Name != "" && !issuerName.MatchString(i.Name) {
 		return fmt.Errorf("the name %q may hold 1 to 32 small letters, digits and hyphens", i.Name)
@@ -102,8 +108,11 @@ func (i *issuer) verify(ctx context.Context, token string) error {
 		ClientID: i.Audience, SupportedSigningAlgs: i.Algorithms,
 		SkipExpiryCheck: true, // claims.checkTimes has a smaller skew
 	}).Verify(ctx, token)
-	if a.err != nil {
+	switch {
+	case a.err != nil:
 		return a.err
+	case err != nil && !a.made:
+		return invalid("is not a signed JWT")
 	}
 	return err
 }

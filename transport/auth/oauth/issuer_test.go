@@ -37,14 +37,13 @@ type server struct {
 	t *testing.T
 
 	mu       sync.Mutex
-	keys     any                                           // the document at /jwks
-	serve    map[string]http.HandlerFunc                   // overrides a path
-	asked    map[string]int                                // requests of a path
-	tokens   map[string]map[string]any                     // answers of introspection
-	metadata func(m map[string]any)                        // changes the metadata
-	now      time.Time                                     // of the resource
-	secrets  map[string]string                             // of clients
-	respond  func(token string, answer map[string]any) any // changes an answer of introspection
+	keys     any                         // the document at /jwks
+	serve    map[string]http.HandlerFunc // overrides a path
+	asked    map[string]int              // requests of a path
+	tokens   map[string]map[string]any   // answers of introspection
+	metadata func(m map[string]any)      // changes the metadata
+	now      time.Time                   // of the resource
+	secrets  map[string]string           // of clients
 }
 
 func newServer(t *testing.T) *server {

@@ -114,12 +114,14 @@ func (s *keySet) fresh(ctx context.Context) (*keys, error) {
 
 // attempt is the oidc.KeySet of one verification. It keeps the error, of which oidc passes on the text alone.
 type attempt struct {
-	set *keySet
-	err error
+	set  *keySet
+	made bool
+	err  error
 }
 
 // VerifySignature returns the payload of a JWT with a signature by one of the keys.
 func (a *attempt) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
+	a.made = true
 	payload, a.err = a.set.verify(ctx, jwt)
 	return payload, a.err
 }

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -33,8 +34,7 @@ type Options struct {
 	// Skew is the tolerated difference of clocks, at most MaxSkew; 0 means one minute.
 	Skew time.Duration
 
-	now     func() time.Time // nil means time.Now
-	timeout time.Duration    // 0 means fetchTimeout
+	now func() time.Time // nil means time.Now
 }
 
 // Resource verifies the tokens for one endpoint. It is safe for concurrent use.
@@ -60,16 +60,13 @@ func Open(ctx context.Context, o *Options) (*Resource, error) {
 	}
 	r := &Resource{
 		url: o.URL, place: place, scopes: union(o.Scopes), supported: union(o.Scopes, o.Supported),
-		skew: o.Skew, now: o.now, client: newClient(fetchTimeout), cache: newCache(),
+		skew: o.Skew, now: o.now, client: newClient(), cache: newCache(),
 	}
 	if r.skew == 0 {
 		r.skew = defaultSkew
 	}
 	if r.now == nil {
 		r.now = time.Now
-	}
-	if o.timeout > 0 {
-		r.client.Timeout = o.timeout
 	}
 	for _, i := range o.Issuers {
 		opened, err := i.open(ctx, r)
@@ -244,5 +241,11 @@ func (r *Resource) verifySigned(ctx context.Context, token string, c *claims) er
 	if err := c.checkAudience(); err != nil {
 		return err
 	}
-	return c.issuer.verify(ctx, token)
+	err = c.issuer.verify(ctx, token)
+	var f *Failure
+	if err != nil && !errors.As(err, &f) { // the signature is good, and the library cannot read a claim
+		_, _, err = c.identity(r.now(), r.skew)
+		err = cmp.Or(err, invalid("is not valid"))
+	}
+	return err
 }
