@@ -42,12 +42,18 @@ func (c *claims) identity(now time.Time, skew time.Duration) (id identity.Identi
 	if err != nil {
 		return id, until, err
 	}
-	id.Principal = principal(c.issuer.URL, subject)
-	if id.Groups, err = c.groups(); err != nil {
+	groups, err := c.groups()
+	if err != nil {
 		return id, until, err
 	}
-	id.Scopes, err = c.scopes()
-	return id, until, err
+	scopes, err := c.scopes()
+	if err != nil {
+		return id, until, err
+	}
+	if id, err = identity.New(principal(c.issuer.URL, subject), groups, scopes); err != nil {
+		return id, until, invalid("names a caller in a form that is not accepted")
+	}
+	return id, until, nil
 }
 
 // checkAudience requires the resource among the audiences. It repeats oidc's check on exact names: encoding/json reads
