@@ -202,3 +202,22 @@ func TestLocal_createsOneTokenForConcurrentProcesses(t *testing.T) {
 		}
 	}
 }
+
+func TestReadSecret_wantsOneLineOfItsOwner(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if got, err := ReadSecret(put("good", "pass word\r\n", 0o600)); got != "pass word" || err != nil {
+		t.Errorf("got %q, %v; want the line", got, err)
+	}
+	for _, text := range []string{"", "\n", "a\nb", "a\x00b", strings.Repeat("a", 5000)} {
+		if got, err := ReadSecret(put("bad", text, 0o600)); err == nil {
+			t.Errorf("%.10q: got %.10q, want an error", text, got)
+		}
+	}
+}
