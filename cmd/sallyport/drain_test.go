@@ -149,18 +149,6 @@ func TestServe_drainsWhenItIsStopped(t *testing.T) {
 	}
 }
 
-// A call that does not end in time is cancelled, and its client has an answer.
-func TestServe_boundsItsDrain(t *testing.T) {
-	d := drainHost(t, "drain: 1ms")
-	d.signal()
-	if got := soon(t, d.answer); !strings.Contains(got, "the server is shutting down") {
-		t.Errorf("got %s, want it cancelled", got)
-	}
-	if err := ends(t, d.cmd); err != nil {
-		t.Errorf("got %v, want success", err)
-	}
-}
-
 // With http.linger a host serves on after the signal, and asks clients to use another connection.
 func TestServe_lingersForBalancers(t *testing.T) {
 	d := drainHost(t, "linger: 1h, drain: 1h")
