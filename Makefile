@@ -13,7 +13,7 @@ SCHEDULES ?= 100000
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin deploy clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin dashboard deploy clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -72,7 +72,7 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	cd plugins && ../$(STRICT) ./...
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
-test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin conformance dist-test deploy fuzz challenges ## everything else, with what it needs
+test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin dashboard conformance dist-test deploy fuzz challenges ## everything else, with what it needs
 
 check: ## gofmt, vet, staticcheck, unowned notes
 	@bad=$$(gofmt -l cmd deploy hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -231,6 +231,10 @@ browser: $(BIN) plugins build/clients/node_modules ## the console page in a head
 
 signin: $(BIN) plugins build/clients/node_modules build/mcp/bin/python ## the SDKs' clients sign people in at a real authorization server, oidc-provider
 	go test -tags clients ./cmd/sallyport -run 'TestSignin_' -count=1 -v
+
+dashboard: $(BIN) plugins ## the dashboard and the alert rules in deploy/, with a Prometheus of Debian that scrapes a host
+	@command -v promtool >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends prometheus; } >/dev/null
+	go test -tags programs ./cmd/sallyport -run 'TestDashboard_' -count=1 -v
 
 conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
 	go test -tags clients ./cmd/sallyport -run 'TestConformance' -count=1 -v

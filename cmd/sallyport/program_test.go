@@ -277,6 +277,12 @@ func serveURL(t *testing.T, config string, args ...string) string {
 // serveCommand starts the program and returns the address of its endpoint.
 func serveCommand(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
+	return serveWatched(t, cmd, func(string) {})
+}
+
+// serveWatched is serveCommand with a function that gets each line of the program's standard error.
+func serveWatched(t *testing.T, cmd *exec.Cmd, line func(string)) string {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -288,6 +294,7 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) string {
 	go func() { // ends with the program's standard error
 		defer close(seen)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			line(lines.Text())
 			if m := servingOn.FindStringSubmatch(lines.Text()); m != nil {
 				url <- m[1]
 			}
