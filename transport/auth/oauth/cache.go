@@ -14,6 +14,8 @@ const maxCached = 8192
 // digest identifies a token. The token itself is not kept.
 type digest [sha256.Size]byte
 
+func digestOf(token string) digest { return sha256.Sum256([]byte(token)) }
+
 // verified is the result of a verification, valid until a time and for the keys that it was made with.
 type verified struct {
 	identity identity.Identity

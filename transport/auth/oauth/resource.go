@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -126,7 +125,7 @@ func (o *Options) checkIssuers() error {
 
 // Verify returns the caller with a token. The error is a *Failure.
 func (r *Resource) Verify(ctx context.Context, token string) (identity.Identity, error) {
-	d := digest(sha256.Sum256([]byte(token)))
+	d := digestOf(token)
 	id, ok := r.cache.get(d, r.now())
 	if !ok {
 		v, err := r.verify(ctx, d, token)
