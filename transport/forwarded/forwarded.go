@@ -23,6 +23,9 @@ type Client struct {
 	Host string
 	// Proxied is true if the peer is a named proxy.
 	Proxied bool
+	// Hidden is true if a named proxy forwards the request without an address of its sender that can be believed. Addr is
+	// the proxy's then.
+	Hidden bool
 }
 
 // maxHops bounds the addresses that are read of one header.
@@ -56,8 +59,10 @@ func (n Networks) agreed(c *Client, standard, other []hop) {
 	a, b := *c, *c
 	n.follow(&a, standard)
 	n.follow(&b, other)
-	if a.Addr == b.Addr {
+	c.Hidden = a.Addr != b.Addr
+	if !c.Hidden {
 		*c = b
+		c.Hidden = a.Hidden || b.Hidden
 		if a.Proto != b.Proto || a.Host != b.Host {
 			c.Proto, c.Host = "", ""
 		}
@@ -75,7 +80,7 @@ func (n Networks) follow(c *Client, hops []hop) {
 		if h.host != "" {
 			c.Host = h.host
 		}
-		if !h.addr.IsValid() {
+		if c.Hidden = !h.addr.IsValid(); c.Hidden {
 			return
 		}
 		c.Addr = h.addr

@@ -84,8 +84,8 @@ func (a *admission) address(r *http.Request) string {
 	return ""
 }
 
-// checkNetwork refuses clear text from a peer that is not the proxy, and clients outside the permitted networks. Users of
-// this machine on a socket need no address.
+// checkNetwork refuses clear text from a peer that is not the proxy, and clients outside the permitted networks. The
+// address of a proxy does not permit a client that it hides. Users of this machine on a socket need no address.
 func (a *admission) checkNetwork(r *http.Request) *refusal {
 	if len(a.proxies) == 0 && len(a.clients) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (a *admission) checkNetwork(r *http.Request) *refusal {
 	if a.behindProxy && len(a.proxies) > 0 && !c.Proxied && !socket && r.TLS == nil {
 		return refuse(http.StatusForbidden, "%s is no proxy of this server (http.proxies)", c.Addr).closing()
 	}
-	if socket && !a.behindProxy || len(a.clients) == 0 || a.clients.Contains(a.client(r, c)) {
+	if socket && !a.behindProxy || len(a.clients) == 0 || !c.Hidden && a.clients.Contains(a.client(r, c)) {
 		return nil
 	}
 	return refuse(http.StatusForbidden, "this address may not call (http.clients)").closing()

@@ -63,6 +63,44 @@ func TestCheckNetwork_admitsNamedProxiesAndClients(t *testing.T) {
 	}
 }
 
+// A client that makes its proxy's headers contradict each other is not admitted by the address of the proxy, which is
+// often in the same network as the permitted clients.
+func TestCheckNetwork_refusesAClientThatItsProxyHides(t *testing.T) {
+	const own, other = "10.0.0.7", "203.0.113.9"
+	inside := networksOf(t, "10.0.0.0/8")
+	for _, test := range []struct {
+		name               string
+		proxies            forwarded.Networks
+		standard, appended string
+		admitted           bool
+	}{
+		{"a permitted client", networksOf(t, "10.0.0.1"), "", own, true},
+		{"a permitted client in both headers", networksOf(t, "10.0.0.1"), "for=" + own, own, true},
+		{"a permitted client among the proxies", inside, "", own, true},
+		{"the proxy itself", inside, "", "", true},
+		{"another client", inside, "", other, false},
+		{"another client with a forged Forwarded", inside, "for=" + own, other, false},
+		{"another client with a Forwarded of another", inside, "for=198.51.100.1", other, false},
+		{"another client with a Forwarded that hides it", inside, "for=unknown", other, false},
+		{"another client with a Forwarded that does not end", inside, `for="`, other, false},
+		{"another client that breaks the quotes of its proxy", inside, `for=", for=` + other, "", false},
+		{"a client that both headers hide", inside, "for=unknown", "unknown", false},
+		{"a client without an address", inside, "", "unknown", false},
+	} {
+		a := admission{behindProxy: true, proxies: test.proxies, clients: inside}
+		r := &http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{}}
+		if test.standard != "" {
+			r.Header.Set("Forwarded", test.standard)
+		}
+		if test.appended != "" {
+			r.Header.Set("X-Forwarded-For", test.appended)
+		}
+		if got := a.checkNetwork(r) == nil; got != test.admitted {
+			t.Errorf("%s: got admitted %v, want %v", test.name, got, test.admitted)
+		}
+	}
+}
+
 func TestHandler_refusesOtherAddressesBeforeTokens(t *testing.T) {
 	s := start(t, newFake(), &Options{Clients: networksOf(t, "192.0.2.0/24"), Tokens: tokens{"secret": "ci"}})
 	r := s.want("a good token", "POST", modernBody("tools/list", ""), modernHeaders("tools/list", "", headers{"Authorization": "Bearer secret"}), 403,
