@@ -46,7 +46,7 @@ func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, caller identity
 	snapshot := c.Snapshot()
 	seen := snapshot.For(caller)
 	if seen == snapshot {
-		return v.Of(c)
+		return v.whole(snapshot) // the current one may have rules by now
 	}
 	v.building.Lock()
 	defer v.building.Unlock()
@@ -65,14 +65,15 @@ func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, caller identity
 
 // Of returns the view of the catalog's current snapshot. The first request after a change builds it; concurrent
 // requests wait.
-func (v *Views) Of(c interface{ Snapshot() *catalog.Snapshot }) *View {
-	snapshot := c.Snapshot()
+func (v *Views) Of(c interface{ Snapshot() *catalog.Snapshot }) *View { return v.whole(c.Snapshot()) }
+
+// whole returns the unfiltered view of a snapshot.
+func (v *Views) whole(snapshot *catalog.Snapshot) *View {
 	if view := v.newest.Load(); view != nil && view.Snapshot == snapshot {
 		return view
 	}
 	v.building.Lock()
 	defer v.building.Unlock()
-	snapshot = c.Snapshot()
 	if view := v.newest.Load(); view != nil && view.Snapshot == snapshot {
 		return view
 	}
