@@ -6,7 +6,8 @@
 //	/debug/pprof/    profiles of the Go runtime
 //
 // There is no token: it listens on loopback or on a unix socket, unless the operator allows other machines to connect.
-// On loopback the Host of a request must be loopback too, so that no web page can read it by DNS rebinding.
+// On loopback the Host of a request must be loopback too, so that no web page can read it by DNS rebinding, and requests
+// that a browser marks as those of another page are refused, so that none can start profiles.
 //
 //	s, err := admin.Listen(admin.Options{Addr: "127.0.0.1:9470", Metrics: h, Ready: ready})
 //	defer s.Close()
@@ -161,8 +162,19 @@ func (o *Options) handler() http.Handler {
 			say(w, http.StatusForbidden, "the Host is not of this machine")
 			return
 		}
+		if foreign(r.Header) {
+			say(w, http.StatusForbidden, "web pages may not read this")
+			return
+		}
 		m.ServeHTTP(w, r)
 	})
+}
+
+// foreign reports whether a browser sent the request for a page of another origin. Programs that are no browser send
+// neither header.
+func foreign(h http.Header) bool {
+	site := h.Get("Sec-Fetch-Site")
+	return h.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
 }
 
 // hostOf returns the host of HOST:PORT, HOST or [HOST].

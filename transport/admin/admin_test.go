@@ -85,6 +85,36 @@ func TestServer_tellsHealthAndReadiness(t *testing.T) {
 	check("/health", "", 200, "ok")
 }
 
+// A page of another site cannot read the answer, but its request alone would begin a profile.
+func TestServer_refusesRequestsOfOtherPages(t *testing.T) {
+	s, err := admin.Listen(admin.Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, test := range []struct {
+		header, value string
+		want          int
+	}{
+		{"Sec-Fetch-Site", "cross-site", 403}, {"Sec-Fetch-Site", "same-site", 403}, {"Origin", "https://evil.example", 403}, {"Origin", "null", 403},
+		{"Sec-Fetch-Site", "none", 200}, {"Sec-Fetch-Site", "same-origin", 200}, {"User-Agent", "Prometheus", 200},
+	} {
+		r, err := http.NewRequest(http.MethodGet, s.URL()+"/debug/pprof/heap?gc=1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(test.header, test.value)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != test.want {
+			t.Errorf("%s: %s: got %d, want %d", test.header, test.value, res.StatusCode, test.want)
+		}
+	}
+}
+
 func TestServer_listensOnASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	s, err := admin.Listen(admin.Options{Addr: "unix:" + path})
