@@ -3,7 +3,7 @@
 //	/metrics         the metrics, in the text format of Prometheus
 //	/health          200 while the process answers
 //	/ready           200 if it should get requests, else 503 with the reason
-//	/debug/pprof/    profiles of the Go runtime
+//	/debug/pprof/    profiles of the Go runtime, for this machine alone
 //
 // There is no token: it listens on loopback or on a unix socket, unless the operator allows other machines to connect.
 // On loopback the Host of a request must be loopback too, so that no web page can read it by DNS rebinding, and requests
@@ -42,7 +42,7 @@ const (
 type Options struct {
 	// Addr is HOST:PORT, or unix:/PATH of a socket. Port 0 chooses a free one.
 	Addr string
-	// Remote permits an Addr that other machines can reach.
+	// Remote permits an Addr that other machines can reach. It serves no profiles.
 	Remote bool
 	// Metrics serves /metrics; nil serves none.
 	Metrics http.Handler
@@ -72,7 +72,7 @@ func (o *Options) Check() error {
 		return fmt.Errorf("the address %q is neither HOST:PORT nor unix:/PATH", o.Addr)
 	}
 	if !o.Remote && !loopback(host) {
-		return fmt.Errorf("%s can be reached from other machines, and metrics and profiles need no token: add --admin-remote, or listen on 127.0.0.1:%s", o.Addr, port)
+		return fmt.Errorf("%s can be reached from other machines, and metrics need no token: add --admin-remote, or listen on 127.0.0.1:%s", o.Addr, port)
 	}
 	return nil
 }
@@ -150,11 +150,14 @@ func (o *Options) handler() http.Handler {
 	if o.Metrics != nil {
 		m.Handle("GET /metrics", o.Metrics)
 	}
-	m.HandleFunc("GET /debug/pprof/", pprof.Index)
-	m.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	m.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	m.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	if o.Remote || strings.HasPrefix(o.Addr, "unix:") {
+	socket := strings.HasPrefix(o.Addr, "unix:")
+	if !o.Remote || socket { // a profile costs processor time, and shows what the process does
+		m.HandleFunc("GET /debug/pprof/", pprof.Index)
+		m.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		m.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		m.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	if o.Remote || socket {
 		return m
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

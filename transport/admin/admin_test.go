@@ -115,6 +115,20 @@ func TestServer_refusesRequestsOfOtherPages(t *testing.T) {
 	}
 }
 
+// Other machines get no profiles, which cost processor time.
+func TestServer_keepsProfilesFromOtherMachines(t *testing.T) {
+	s, err := admin.Listen(admin.Options{Addr: "127.0.0.1:0", Remote: true, Metrics: http.NotFoundHandler()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for path, want := range map[string]int{"/health": 200, "/debug/pprof/": 404, "/debug/pprof/heap": 404, "/debug/pprof/profile?seconds=1": 404, "/debug/pprof/trace": 404} {
+		if got, _ := get(t, http.DefaultClient, s.URL()+path, ""); got != want {
+			t.Errorf("%s: got %d, want %d", path, got, want)
+		}
+	}
+}
+
 func TestServer_listensOnASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	s, err := admin.Listen(admin.Options{Addr: "unix:" + path})
