@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,4 +51,31 @@ func TestFind_waitsForLoadingPlugins(t *testing.T) {
 			r.Close(context.Background())
 		})
 	}
+}
+
+// A client subscribes to a resource whose plugin is still loading: the acknowledgement names it.
+func TestListen_waitsForLoadingPlugins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newCatalog(t, (&player{t: t}).obey)
+		catalog := &lateCatalog{Registry: r, late: 20 * time.Second}
+		catalog.load = func() {
+			if err := r.AddGo("late", []byte(`{"resources":[{"uri":"late://one","name":"late"}]}`), (&player{t: t}).obey); err != nil {
+				t.Error(err)
+			}
+		}
+		conn := NewServer(catalog, nil).Connect(ConnOptions{})
+		defer conn.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var told []string
+		listen := parse(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["late://one"]},"_meta":{%s}}}`, modernMeta))
+		conn.Handle(ctx, &listen, func(m []byte) {
+			told = append(told, string(m))
+			cancel()
+		})
+		if len(told) != 1 || !strings.Contains(told[0], `"resourceSubscriptions":["late://one"]`) {
+			t.Errorf("got %q, want an acknowledgement of late://one", told)
+		}
+		r.Close(context.Background())
+	})
 }

@@ -19,7 +19,9 @@ const listenMethod = "subscriptions/listen"
 // listen serves subscriptions/listen. It acknowledges the accepted subscriptions, then sends notifications until
 // the client cancels or the server ends it.
 func listen(ctx context.Context, r *request) ([]byte, error) {
-	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.call.Params, "notifications"), r.hasResource)
+	loading, ready := context.WithTimeout(ctx, loadingWait) // for all of them together
+	defer ready()
+	wants, honoured, err := notify.ReadTopics(jsonraw.Get(r.call.Params, "notifications"), func(uri string) bool { return r.hasResource(loading, uri) })
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +64,9 @@ func tearDown(r *request, meta []byte) {
 	}
 }
 
-// hasResource reports whether a resource with that URI exists.
-func (r *request) hasResource(uri string) bool {
-	_, ok := r.view().Snapshot.Resource(uri)
+// hasResource reports whether a resource with that URI exists. It waits for plugins that are loading, as a read does.
+func (r *request) hasResource(ctx context.Context, uri string) bool {
+	_, _, ok := find(ctx, r, func(s *catalog.Snapshot) (catalog.Reader, bool) { return s.Resource(uri) })
 	return ok
 }
 

@@ -71,7 +71,7 @@ func lookup(name string) (m method, known bool) {
 		return method{eras: legacy, handle: setLevel, quick: true}, true
 
 	case "resources/subscribe":
-		return method{eras: legacy, handle: subscribe, quick: true}, true
+		return method{eras: legacy, handle: subscribe}, true
 	case "resources/unsubscribe":
 		return method{eras: legacy, handle: unsubscribe, quick: true}, true
 	case listenMethod:

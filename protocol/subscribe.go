@@ -7,12 +7,12 @@ import (
 )
 
 // subscribe serves resources/subscribe of a legacy session.
-func subscribe(_ context.Context, r *request) ([]byte, error) {
+func subscribe(ctx context.Context, r *request) ([]byte, error) {
 	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}
-	if !r.hasResource(uri) {
+	if !r.hasResource(ctx, uri) {
 		return nil, r.resourceNotFound("unknown resource")
 	}
 	if err := r.conn.subscriptions.Subscribe(uri); err != nil {
