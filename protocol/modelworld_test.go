@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -96,7 +97,9 @@ func (w *world) open() *host {
 	w.opened++
 	h := &host{world: w, name: fmt.Sprintf("host-%d-%d", os.Getpid(), w.opened)}
 	state := filepath.Join(w.dir, "state")
-	h.store = store.New(store.Options{Dir: state, Reached: func(step string) error { return h.reached("store " + step) }})
+	o := storetest.Options(w.t, state)
+	o.Reached = func(step string) error { return h.reached("store " + step) }
+	h.store = store.New(o)
 	h.gates = hostfuncs.NewHost(&hostfuncs.Options{Store: h.store, State: state, Web: egress.Options{UserAgent: h.name}, Reached: func(step string) {
 		if h.reached(step) != nil {
 			panic(died{})

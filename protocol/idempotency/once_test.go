@@ -21,7 +21,7 @@ import (
 
 func keeper(t *testing.T, over ...string) *Keeper {
 	t.Helper()
-	return &Keeper{Store: storetest.Open(t, store.Options{Dir: t.TempDir()}), Owner: "here", Over: func(_ context.Context, _, id string) (bool, bool) {
+	return &Keeper{Store: storetest.Open(t, storetest.Options(t, t.TempDir())), Owner: "here", Over: func(_ context.Context, _, id string) (bool, bool) {
 		return slices.Contains(over, id), id != "unknown"
 	}}
 }
@@ -104,7 +104,7 @@ func TestKeeper_keepsKeysWithIntents(t *testing.T) {
 		for _, touched := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, touched), func(t *testing.T) {
 				until = time.Now().Add(time.Hour)
-				k := &Keeper{Store: storetest.Open(t, store.Options{Dir: dir}), Owner: "here"}
+				k := &Keeper{Store: storetest.Open(t, storetest.Options(t, dir)), Owner: "here"}
 				c := call("ada", `{"b":1,"a":2}`, "")
 				c.Key, c.ID = fmt.Sprint(name, touched), "c1"
 				c.Asked = func() (jsonraw.Object, time.Time, error) {
@@ -145,7 +145,7 @@ func TestKeeper_keepsKeysWithIntents(t *testing.T) {
 func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 	dir := t.TempDir()
 	for _, touched := range []bool{true, false} {
-		gone := store.New(store.Options{Dir: dir})
+		gone := store.New(storetest.Options(t, dir))
 		first := &Keeper{Store: gone, Owner: fmt.Sprint("first", touched)}
 		c := call("ada", `{}`, "")
 		c.Key = fmt.Sprint(touched)
@@ -153,7 +153,7 @@ func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 		if err == nil && touched {
 			err = claim.Intends("POST x")
 		}
-		second := &Keeper{Store: storetest.Open(t, store.Options{Dir: dir}), Owner: fmt.Sprint("second", touched)}
+		second := &Keeper{Store: storetest.Open(t, storetest.Options(t, dir)), Owner: fmt.Sprint("second", touched)}
 		if got := said(t, second, c, "beside"); err != nil || !strings.Contains(got, "is running") {
 			t.Errorf("got %v, %s, want that the call is running", err, got)
 		}

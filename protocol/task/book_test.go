@@ -35,7 +35,7 @@ func TestBook_keepsTasksOfAPrincipal(t *testing.T) {
 		name    string
 		store   *store.Store
 		durable bool
-	}{{"memory", nil, true}, {"store", storetest.Open(t, store.Options{Dir: t.TempDir()}), true}, {"not durable", storetest.Open(t, store.Options{Dir: t.TempDir()}), false}} {
+	}{{"memory", nil, true}, {"store", storetest.Open(t, storetest.Options(t, t.TempDir())), true}, {"not durable", storetest.Open(t, storetest.Options(t, t.TempDir())), false}} {
 		t.Run(c.name, func(t *testing.T) {
 			now := storetest.NewClock(time.Now())
 			b := NewBook(c.store, now.Now, 0)
@@ -87,7 +87,7 @@ func TestBook_keepsTasksOfAPrincipal(t *testing.T) {
 // Another process takes over a waiting task, and one that lost its process.
 func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 	dir := t.TempDir()
-	one, other := store.New(store.Options{Dir: dir}), store.New(store.Options{Dir: dir})
+	one, other := store.New(storetest.Options(t, dir)), store.New(storetest.Options(t, dir))
 	defer other.Close()
 	first, second := NewBook(one, time.Now, 0), NewBook(other, time.Now, 0)
 	waits, runs, over := begin(t, first, "ada", true), begin(t, first, "ada", true), begin(t, first, "ada", true)
@@ -143,13 +143,13 @@ func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 // A task that ends its process each time fails after maxTries.
 func TestBook_failsATaskAfterTooManyTries(t *testing.T) {
 	dir := t.TempDir()
-	s := store.New(store.Options{Dir: dir})
+	s := store.New(storetest.Options(t, dir))
 	x := begin(t, NewBook(s, time.Now, 0), "ada", true)
 	for try := 1; ; try++ {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s = store.New(store.Options{Dir: dir})
+		s = store.New(storetest.Options(t, dir))
 		y, ours, err := NewBook(s, time.Now, 0).Adopt(t.Context(), x, always)
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestBook_limitsTasks(t *testing.T) {
 
 // Expired tasks, working or waiting, no longer count toward the limit.
 func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
-	kept := store.New(store.Options{Dir: t.TempDir()})
+	kept := store.New(storetest.Options(t, t.TempDir()))
 	t.Cleanup(func() { kept.Close() })
 	for name, s := range map[string]*store.Store{"in memory": nil, "in the store": kept} {
 		for _, status := range []Status{Working, Input} {
@@ -224,7 +224,7 @@ func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
 
 // Two processes change one task concurrently, and no change is lost.
 func TestBook_losesNoConcurrentChange(t *testing.T) {
-	s := storetest.Open(t, store.Options{Dir: t.TempDir()})
+	s := storetest.Open(t, storetest.Options(t, t.TempDir()))
 	first, second := NewBook(s, time.Now, 0), NewBook(s, time.Now, 0)
 	x := begin(t, first, "ada", true)
 	var work sync.WaitGroup
@@ -254,7 +254,7 @@ func always(*Task) bool { return true }
 func TestAdopt_isOfOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	open := func(reached func(string) error) *store.Store {
-		s := store.New(store.Options{Dir: dir, Reached: reached})
+		s := store.New(store.Options{Dir: dir, URL: storetest.Options(t, dir).URL, Reached: reached})
 		t.Cleanup(func() { s.Close() })
 		return s
 	}

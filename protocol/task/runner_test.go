@@ -15,6 +15,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
@@ -164,7 +165,7 @@ func TestRunner_limitsKeptTasks(t *testing.T) {
 
 // The stored journal of a run is available to the next one, and lost with other keys.
 func TestJournal_isAvailableToTheNextRun(t *testing.T) {
-	kept := store.New(store.Options{Dir: t.TempDir()})
+	kept := store.New(storetest.Options(t, t.TempDir()))
 	t.Cleanup(func() { kept.Close() })
 	keys, hold := sealed.Random(), make(chan struct{})
 	one := NewRunner(RunnerOptions{Store: kept, Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Run: func(ctx context.Context, _ *Task) Outcome {
@@ -232,7 +233,7 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 		})
 	}
 	first := NewRunner(RunnerOptions{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Store: store.New(store.Options{Dir: dir, Reached: func(step string) error {
+		Store: store.New(store.Options{Dir: dir, URL: storetest.Options(t, dir).URL, Reached: func(step string) error {
 			if step == "committed" && id != "" {
 				answer()
 			}
@@ -246,7 +247,7 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 		return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{}}}`)
 	}
 	var during Task
-	second = NewRunner(RunnerOptions{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store.New(store.Options{Dir: dir}),
+	second = NewRunner(RunnerOptions{Keys: keys, Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: store.New(storetest.Options(t, dir)),
 		Run: func(ctx context.Context, x *Task) Outcome {
 			j := journalOf(second, x)
 			if err := j.Begin("the second request", "net"); err != nil {

@@ -33,7 +33,7 @@ func change(t *testing.T, b *Book, id string, f func(*Task)) {
 func to(s Status) func(*Task) { return func(t *Task) { t.Status = s } }
 
 func TestWatch_reportsEachStatusOnce(t *testing.T) {
-	for name, s := range map[string]*store.Store{"memory": nil, "store": storetest.Open(t, store.Options{Dir: t.TempDir()})} {
+	for name, s := range map[string]*store.Store{"memory": nil, "store": storetest.Open(t, storetest.Options(t, t.TempDir()))} {
 		t.Run(name, func(t *testing.T) {
 			b := NewBook(s, time.Now, 0)
 			x := begin(t, b, "ada", s != nil)
@@ -76,7 +76,7 @@ func TestLook_reportsChangesOfOtherProcesses(t *testing.T) {
 	now := storetest.NewClock(time.Now())
 	dir := t.TempDir()
 	open := func() *Book {
-		s := store.New(store.Options{Dir: dir, Now: now.Now})
+		s := store.New(store.Options{Dir: dir, URL: storetest.Options(t, dir).URL, Now: now.Now})
 		t.Cleanup(func() { s.Close() })
 		return NewBook(s, now.Now, 0)
 	}
@@ -123,7 +123,7 @@ func TestWatch_endsWithExpiry(t *testing.T) {
 			now := storetest.NewClock(time.Now())
 			var s *store.Store
 			if dir != "" {
-				s = storetest.Open(t, store.Options{Dir: dir, Now: now.Now})
+				s = storetest.Open(t, store.Options{Dir: dir, URL: storetest.Options(t, dir).URL, Now: now.Now})
 			}
 			b := NewBook(s, now.Now, 0)
 			x := begin(t, b, "ada", s != nil)
