@@ -220,7 +220,8 @@ registry: $(BIN) ## push to a registry server of Debian with TLS and a login, an
 postgres: ## the tests of the store, of tasks and of the model of at most once on a PostgreSQL server
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
 	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
-	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store -count=1
+	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./protocol/task ./protocol/idempotency -count=1
+	go run ./cmd/withpostgres go test -tags postgres ./protocol -run "TestModel$$" -count=1 -model.n 300
 
 deploy: $(STRICT) ## the Helm chart and the manifests: rendered, linted, and decoded by the types of the Kubernetes API
 	cd deploy/testdata/charttest && ../../../$(STRICT) ./...

@@ -21,7 +21,7 @@ type leases struct {
 
 	mu      sync.Mutex
 	held    map[string]bool
-	steady  time.Time // since when every renewal succeeded
+	steady  time.Time // until when other hosts have time to renew, after the database was away
 	ctx     context.Context
 	stop    context.CancelFunc
 	renewal sync.WaitGroup
