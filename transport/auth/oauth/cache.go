@@ -42,7 +42,7 @@ func (c *cache) get(d digest, now time.Time) (identity.Identity, bool) {
 			c.add(d, v)
 		}
 	}
-	if !ok || !now.Before(v.until) || v.keys != v.issuer.keys.current.Load() {
+	if !ok || !now.Before(v.until) || v.keys.from != v.issuer.keys.current.Load().from {
 		return identity.Identity{}, false
 	}
 	return v.identity, true

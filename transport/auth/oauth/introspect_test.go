@@ -208,3 +208,19 @@ func TestVerify_asksAgainAfterAMinute(t *testing.T) {
 		t.Errorf("got %d questions, want 2", n)
 	}
 }
+
+// A stranger's token has the keys read again. While they are the same, verified tokens are not asked about again.
+func TestVerify_keepsTokensWhileKeysAreTheSame(t *testing.T) {
+	s := newServer(t)
+	r := s.introspecting()
+	token := s.token(nil)
+	s.know(token, s.active(nil))
+	accepts(t, r, "a good token", token, "")
+	s.pass(keysGap)
+	forged := sign(t, "RS256", foreignKey, map[string]any{"kid": "unknown"}, encoded(s.claims(nil)))
+	accepts(t, r, "a forged token", forged, "is signed by a key that its issuer does not publish")
+	accepts(t, r, "a good token after a forged one", token, "")
+	if n := s.count("/introspect"); n != 1 {
+		t.Errorf("got %d questions, want 1", n)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type keySet struct {
 // keys are the keys of one read.
 type keys struct {
 	list []jose.JSONWebKey
+	from digest // of the document
 	at   time.Time
 }
 
@@ -67,7 +69,7 @@ func (s *keySet) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.current.Store(&keys{list: list, at: s.now()})
+	s.current.Store(&keys{list: list, from: sha256.Sum256(raw), at: s.now()})
 	return nil
 }
 
