@@ -86,3 +86,21 @@ func TestParseWho_refusesNamesThatMatchNobody(t *testing.T) {
 		}
 	}
 }
+
+// Rules are compared by the text of their callers, so that one name must not read as two.
+func TestWho_textIsInjective(t *testing.T) {
+	seen := map[string][]string{}
+	for _, names := range [][]string{
+		{"token:x, token:y"}, {"token:x", "token:y"}, {`token:x", "token:y`}, {`token:x"`, `"token:y`}, {`"token:x`, `token:y"`}, {`"token:x, token:y"`},
+		{"group:a, group:b"}, {"group:a", "group:b"}, {`token:\"`}, {`token:"`},
+	} {
+		w, err := ParseWho(names)
+		if err != nil {
+			t.Fatalf("%q: %v", names, err)
+		}
+		if others := seen[w.String()]; others != nil {
+			t.Errorf("%q and %q: got the same text %s, want two", others, names, w)
+		}
+		seen[w.String()] = names
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -71,7 +72,7 @@ func anyOf(names, sorted []string) bool {
 	})
 }
 
-// String returns the names, as ParseWho takes them.
+// String returns the names. Equal texts are equal sets: a name with a comma or a quote is quoted.
 func (w Who) String() string {
 	var names []string
 	if w.all {
@@ -83,6 +84,11 @@ func (w Who) String() string {
 	}
 	for _, name := range w.scopes {
 		names = append(names, scopePrefix+name)
+	}
+	for i, name := range names {
+		if strings.ContainsAny(name, `,"`) {
+			names[i] = strconv.Quote(name)
+		}
 	}
 	return strings.Join(names, ", ")
 }
