@@ -25,7 +25,11 @@ const (
 type claims struct {
 	raw    []byte
 	issuer *issuer
+	keys   *keys // in force before the token was verified
 }
+
+// of sets the issuer, before anything of the token is verified: keys that change meanwhile let it be verified again.
+func (c *claims) of(i *issuer) { c.issuer, c.keys = i, i.keys.current.Load() }
 
 // identity returns the caller. The audience, times and names have been checked in the order of this function.
 func (c *claims) identity(now time.Time, skew time.Duration) (id identity.Identity, until time.Time, err error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -223,4 +224,26 @@ func TestVerify_keepsTokensWhileKeysAreTheSame(t *testing.T) {
 	if n := s.count("/introspect"); n != 1 {
 		t.Errorf("got %d questions, want 1", n)
 	}
+}
+
+// A token whose key is withdrawn between the check of its signature and the issuer's answer is not kept.
+func TestVerify_keepsNoTokenOfAKeyThatWasWithdrawnMeanwhile(t *testing.T) {
+	s := newServer(t)
+	r := s.introspecting()
+	old, later := s.token(nil), sign(t, "RS256", foreignKey, map[string]any{"kid": "new"}, encoded(s.claims(nil)))
+	s.know(old, s.active(nil))
+	s.know(later, s.active(nil))
+	var rotated atomic.Bool
+	s.serve["/introspect"] = func(w http.ResponseWriter, q *http.Request) {
+		if rotated.CompareAndSwap(false, true) {
+			s.replace(set(public("new", "", &foreignKey.PublicKey)))
+			s.pass(keysGap)
+			if _, err := r.Verify(context.Background(), later); err != nil {
+				t.Errorf("the new key: %v", err)
+			}
+		}
+		s.introspect(w, q)
+	}
+	accepts(t, r, "a token of the old key", old, "")
+	accepts(t, r, "the withdrawn key", old, "is signed by a key that its issuer does not publish")
 }

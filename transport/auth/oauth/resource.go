@@ -165,8 +165,8 @@ func (r *Resource) verify(ctx context.Context, d digest, token string) (verified
 	c := &claims{}
 	if kind == signed {
 		err = r.verifySigned(ctx, token, c)
-	} else {
-		c.issuer = r.introspecting()
+	} else if i := r.introspecting(); i != nil {
+		c.of(i)
 	}
 	if err != nil {
 		return verified{}, err
@@ -179,7 +179,6 @@ func (r *Resource) confirm(ctx context.Context, d digest, token string, c *claim
 	if c.issuer == nil {
 		return v, invalid("is not a JWT, and no issuer is asked about opaque ones")
 	}
-	keys := c.issuer.keys.current.Load()
 	most := keysEvery
 	if c.issuer.asks != nil {
 		answer, err := c.issuer.asks.ask(ctx, d, token)
@@ -201,7 +200,7 @@ func (r *Resource) confirm(ctx context.Context, d digest, token string, c *claim
 	if latest := r.now().Add(most); until.IsZero() || until.After(latest) {
 		until = latest
 	}
-	return verified{identity: id, until: until, issuer: c.issuer, keys: keys}, nil
+	return verified{identity: id, until: until, issuer: c.issuer, keys: c.keys}, nil
 }
 
 func isText(raw []byte, want string) bool {
@@ -229,7 +228,7 @@ func (r *Resource) verifySigned(ctx context.Context, token string, c *claims) er
 	if at < 0 {
 		return invalid("is of an issuer that is not trusted here")
 	}
-	c.issuer = r.issuers[at]
+	c.of(r.issuers[at])
 	if err := checkHeader(token, c.issuer.Algorithms); err != nil {
 		return err
 	}
