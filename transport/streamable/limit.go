@@ -95,7 +95,8 @@ func (a *admission) checkNetwork(r *http.Request) *refusal {
 	if a.behindProxy && len(a.proxies) > 0 && !c.Proxied && !socket && r.TLS == nil {
 		return refuse(http.StatusForbidden, "%s is no proxy of this server (http.proxies)", c.Addr).closing()
 	}
-	if socket && !a.behindProxy || len(a.clients) == 0 || !c.Hidden && a.clients.Contains(a.client(r, c)) {
+	hidden := c.Hidden || a.behindProxy && r.Header.Values("X-Forwarded-For") != nil && lastForwarded(r.Header) == "" && len(a.proxies) == 0
+	if socket && !a.behindProxy || len(a.clients) == 0 || !hidden && a.clients.Contains(a.client(r, c)) {
 		return nil
 	}
 	return refuse(http.StatusForbidden, "this address may not call (http.clients)").closing()
