@@ -128,7 +128,7 @@ func TestParseNetworks_refusesOtherText(t *testing.T) {
 		"example.com":          `"example.com" is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1`,
 		"":                     `"" is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1`,
 		"fe80::1%eth0":         `"fe80::1%eth0" is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1`,
-		"::ffff:10.0.0.0/104":  `"::ffff:10.0.0.0/104" is a range of IPv4 addresses: write it without ::ffff:`,
+		"::ffff:10.0.0.0/104":  `"::ffff:10.0.0.0/104" is a range of IPv4 addresses: leave out its ::ffff: in front`,
 		"*":                    `"*" is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1`,
 		"10.0.0.0/8, 10.1.0.0": `"10.0.0.0/8, 10.1.0.0" is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1`,
 	} {

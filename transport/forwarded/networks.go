@@ -36,7 +36,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	case err != nil:
 		return netip.Prefix{}, fmt.Errorf("%q is not a range of addresses, such as 10.0.0.0/8 or 192.0.2.1", text)
 	case prefix.Addr().Is4In6():
-		return netip.Prefix{}, fmt.Errorf("%q is a range of IPv4 addresses: write it without ::ffff:", text)
+		return netip.Prefix{}, fmt.Errorf("%q is a range of IPv4 addresses: leave out its ::ffff: in front", text)
 	case prefix != prefix.Masked():
 		return netip.Prefix{}, fmt.Errorf("%q has bits after its length: write %s, or one address", text, prefix.Masked())
 	}
