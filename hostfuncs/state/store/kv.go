@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 )
@@ -54,7 +53,10 @@ func (k *KeyValues) Keys(ctx context.Context, sp Space, prefix, after string, n 
 
 // behind returns the first string, in the order of bytes, after all with a prefix; "" if there is none.
 func behind(prefix string) string {
-	end := []byte(strings.TrimRight(prefix, "\xff"))
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xff { // no rune, so that strings.TrimRight would cut others too
+		end = end[:len(end)-1]
+	}
 	if len(end) > 0 {
 		end[len(end)-1]++
 	}

@@ -235,7 +235,7 @@ func TestKV_keys(t *testing.T) {
 	s, _, _ := open(t)
 	ctx, sp := t.Context(), store.Space{Plugin: "p"}
 	var writes []store.Write
-	for _, k := range []string{"a/1", "a/2", "a/3", "a%", "b", "A/1", "ä/1"} {
+	for _, k := range []string{"a/1", "a/2", "a/3", "a%", "b", "A/1", "ä/1", "c\ufffd", "c\uffff", "\xff", "\xff\xff", "\xfe"} {
 		writes = append(writes, store.Write{Key: k, Value: []byte("v")})
 	}
 	if err := s.Commit(ctx, sp, 1<<20, writes, nil); err != nil {
@@ -255,7 +255,8 @@ func TestKV_keys(t *testing.T) {
 		prefix, after string
 		n             int
 		want          string
-	}{{"a/", "", 2, "a/1 a/2 "}, {"a/", "a/2", 2, "a/3 "}, {"a%", "", 9, "a% "}, {"ä", "", 9, "ä/1 "}, {"", "", 99, "A/1 a% a/1 a/2 a/3 b ä/1 "}} {
+	}{{"a/", "", 2, "a/1 a/2 "}, {"a/", "a/2", 2, "a/3 "}, {"a%", "", 9, "a% "}, {"ä", "", 9, "ä/1 "}, {"", "", 99, "A/1 a% a/1 a/2 a/3 b c\ufffd c\uffff ä/1 \xfe \xff \xff\xff "},
+		{"c\ufffd", "", 9, "c\ufffd "}, {"\xff", "", 9, "\xff \xff\xff "}, {"\xfe", "", 9, "\xfe "}} {
 		if got := list(c.prefix, c.after, c.n); got != c.want {
 			t.Errorf("%q after %q: got %s, want %s", c.prefix, c.after, got, c.want)
 		}
