@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -36,22 +37,28 @@ func (r *Runner) watch() {
 
 // look stops the runs of tasks no longer owned by this process.
 func (r *Runner) look() {
-	r.mu.Lock()
-	here := make([]string, 0, len(r.running))
-	for id := range r.running {
-		here = append(here, id)
-	}
-	r.mu.Unlock()
+	here := r.runs()
 	if len(here) == 0 {
 		return
 	}
-	running, err := r.Book.Running(r.ctx)
-	if err != nil {
-		return // retried by the next look
+	if running, err := r.Book.Running(r.ctx); err == nil { // else the next look
+		r.stopLost(here, running)
 	}
-	for _, id := range here {
+}
+
+// runs returns what stops each run of this moment, by task.
+func (r *Runner) runs() map[string]context.CancelFunc {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.running)
+}
+
+// stopLost stops the runs of here whose tasks this process did not run later, when running was read. It stops no later
+// run of such a task, which may have asked and been answered meanwhile.
+func (r *Runner) stopLost(here map[string]context.CancelFunc, running map[string]bool) {
+	for id, stop := range here {
 		if !running[id] && r.Book.Keeps(id) {
-			r.cancel(id)
+			stop()
 		}
 	}
 }

@@ -274,3 +274,50 @@ func TestRunner_cleanupKeepsTheJournalOfTheNextRun(t *testing.T) {
 		t.Errorf("got %d parts of the run that asked, %v, want none", len(parts), err)
 	}
 }
+
+// A task that asks and is answered while a look reads which tasks run here goes on: only the run of before the look is
+// stopped. A stopped run would fail the task without a word of what it has done.
+func TestLook_stopsNoRunThatBeganMeanwhile(t *testing.T) {
+	ask, begun, end := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	r := NewRunner(RunnerOptions{Keys: sealed.Random(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: storetest.Open(t, storetest.Options(t, t.TempDir())),
+		Run: func(ctx context.Context, x *Task) Outcome {
+			begun <- struct{}{}
+			if x.Round == 0 {
+				<-ask
+				return response(`{"resultType":"input_required","requestState":"S","inputRequests":{"k":{}}}`)
+			}
+			<-end
+			if ctx.Err() != nil {
+				return Outcome{}
+			}
+			return response(`{"content":[]}`)
+		}})
+	x, err := r.Open(t.Context(), New{Durable: true, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan Task, 10)
+	stop, err := r.Book.Watch(t.Context(), "ada", x.ID, func(x Task) { changed <- x }, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	<-begun
+	here := r.runs()
+	close(ask)
+	x = <-changed
+	running, err := r.Book.Running(t.Context())
+	if err != nil || x.Status != Input {
+		t.Fatalf("got %v and status %s, want a question", err, x.Status)
+	}
+	if _, err := r.Answer(t.Context(), x, map[string]json.RawMessage{"k": []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	r.stopLost(here, running)
+	close(end)
+	r.work.Wait()
+	if x = find(t, r, x.ID); x.Status != Completed {
+		t.Errorf("got status %s with %s, want completed", x.Status, x.Message)
+	}
+}
