@@ -72,6 +72,9 @@ func anyOf(names, sorted []string) bool {
 	})
 }
 
+// Scopes returns the scopes that the set names.
+func (w Who) Scopes() []string { return slices.Clone(w.scopes) }
+
 // String returns the names. Equal texts are equal sets: a name with a comma or a quote is quoted.
 func (w Who) String() string {
 	var names []string

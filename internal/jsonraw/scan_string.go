@@ -9,7 +9,7 @@ import (
 // scanString scans the string with its opening quote at b[i].
 func scanString(b []byte, i int) (int, problem) {
 	for i++; ; {
-		if i = skipPlain(b, i); i >= len(b) {
+		if i = SkipPlain(b, i); i >= len(b) {
 			return i, endOfInput
 		}
 		c := b[i]
@@ -40,8 +40,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// skipPlain skips printable ASCII other than quote and backslash, 32 bytes at a time in long texts.
-func skipPlain(b []byte, i int) int {
+// SkipPlain returns the index of the first byte at or after i that is a quote, a backslash, below a space, or no ASCII;
+// len(b) if there is none. It tests 32 bytes at a time in long texts.
+func SkipPlain(b []byte, i int) int {
 	for i+32 <= len(b) {
 		p := b[i : i+32]
 		if (special(p)|special(p[8:])|special(p[16:])|special(p[24:]))&highs != 0 {
@@ -61,7 +62,7 @@ func skipPlain(b []byte, i int) int {
 	return i
 }
 
-// special tests eight bytes at once for those that stop skipPlain. x-ones sets the high bit of each zero byte, so a
+// special tests eight bytes at once for those that stop SkipPlain. x-ones sets the high bit of each zero byte, so a
 // subtraction after an exclusive or finds a byte value. A borrow can set bits only above the first match, so the
 // lowest high bit is its position.
 func special(b []byte) uint64 {

@@ -77,3 +77,7 @@ func BenchmarkCompileLargest(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkValidateLongText(b *testing.B) {
+	benchmarkValidate(b, `{"properties":{"text":{"type":"string"}}}`, `{"text":"`+strings.Repeat("the quick brown fox, jumps", 3846)+`"}`)
+}

@@ -150,13 +150,15 @@ func (x *index) member(in kind, i int) (value, int, error) {
 
 // text skips the string at i.
 func (x *index) text(i int) (end int, escaped bool) {
-	for i++; x.raw[i] != '"'; i++ {
-		if x.raw[i] == '\\' {
+	for i++; ; i++ {
+		switch i = jsonraw.SkipPlain(x.raw, i); x.raw[i] {
+		case '"':
+			return i + 1, escaped
+		case '\\':
 			escaped = true
 			i++
 		}
 	}
-	return i + 1, escaped
 }
 
 // members returns the members or elements of v.

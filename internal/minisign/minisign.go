@@ -1,9 +1,12 @@
-// Package minisign verifies signatures of minisign, with its default algorithm and the older one.
+// Package minisign verifies signatures of minisign, with its default algorithm and the older one, and makes them.
 //
 //	key, err := minisign.ParseKey("RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3")
 //	s, err := minisign.ParseSignature(text)
 //	err = key.Verify(content, s)
 //	// s.Comment is signed too
+//
+//	secret, err := minisign.ParseSecret(file, password)
+//	text, err = secret.Sign(content, "weather 1.2.0")
 package minisign
 
 import (

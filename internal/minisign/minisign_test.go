@@ -1,52 +1,23 @@
 package minisign
 
 import (
-	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
 
-	"golang.org/x/crypto/blake2b"
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 )
 
-// signer signs as minisign does.
-type signer struct {
-	id      string // eight bytes
-	private ed25519.PrivateKey
-}
-
-func newSigner(t *testing.T, id string) signer {
-	t.Helper()
-	seed := []byte(strings.Repeat(id, 4))
-	return signer{id, ed25519.NewKeyFromSeed(seed)}
-}
-
-func (s signer) key() string {
-	return base64.StdEncoding.EncodeToString([]byte("Ed" + s.id + string(s.private.Public().(ed25519.PublicKey))))
-}
-
-func (s signer) sign(algorithm, content, comment string) string {
-	message := []byte(content)
-	if algorithm == "ED" {
-		sum := blake2b.Sum512(message)
-		message = sum[:]
-	}
-	sig := ed25519.Sign(s.private, message)
-	global := ed25519.Sign(s.private, append(append([]byte{}, sig...), comment...))
-	return "untrusted comment: by a test\n" + base64.StdEncoding.EncodeToString([]byte(algorithm+s.id+string(sig))) +
-		"\ntrusted comment: " + comment + "\n" + base64.StdEncoding.EncodeToString(global) + "\n"
-}
-
 func TestVerify_acceptsBothAlgorithms(t *testing.T) {
-	s := newSigner(t, "12345678")
+	s := minisigntest.New("12345678")
 	for _, algorithm := range []string{"Ed", "ED"} {
-		for _, key := range []string{s.key(), "untrusted comment: minisign public key\n" + s.key() + "\n"} {
+		for _, key := range []string{s.Public(), "untrusted comment: minisign public key\n" + s.Public() + "\n"} {
 			k, err := ParseKey(key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sig, err := ParseSignature([]byte(s.sign(algorithm, "content", "version 1")))
+			sig, err := ParseSignature([]byte(s.SignAs(algorithm, "content", "version 1")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,11 +37,11 @@ func TestParseKey_readsTheKeyOfMinisign(t *testing.T) {
 }
 
 func TestVerify_refusesEachForgery(t *testing.T) {
-	s, other := newSigner(t, "12345678"), newSigner(t, "87654321")
+	s, other := minisigntest.New("12345678"), minisigntest.New("87654321")
 	impostor := other
-	impostor.id = s.id
-	good := s.sign("ED", "content", "version 1")
-	k, err := ParseKey(s.key())
+	impostor.ID = s.ID
+	good := s.SignAs("ED", "content", "version 1")
+	k, err := ParseKey(s.Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +53,10 @@ func TestVerify_refusesEachForgery(t *testing.T) {
 	for name, c := range map[string]struct{ signature, content, want string }{
 		"other content":     {good, "contend", ErrContent.Error()},
 		"no content":        {good, "", ErrContent.Error()},
-		"other key":         {other.sign("ED", "content", ""), "content", "it is signed with the key 3132333435363738, and not with 3837363534333231"},
-		"stolen id":         {impostor.sign("ED", "content", "version 1"), "content", ErrContent.Error()},
+		"other key":         {other.SignAs("ED", "content", ""), "content", "it is signed with the key 3132333435363738, and not with 3837363534333231"},
+		"stolen id":         {impostor.SignAs("ED", "content", "version 1"), "content", ErrContent.Error()},
 		"changed comment":   {edit(2, "trusted comment: version 2"), "content", ErrComment.Error()},
-		"comment of others": {edit(3, strings.Split(s.sign("ED", "else", "version 1"), "\n")[3]), "content", ErrComment.Error()},
+		"comment of others": {edit(3, strings.Split(s.SignAs("ED", "else", "version 1"), "\n")[3]), "content", ErrComment.Error()},
 		"other algorithm":   {strings.Replace(good, strings.Split(good, "\n")[1], base64.StdEncoding.EncodeToString([]byte("XX"+strings.Repeat("x", 72))), 1), "content", `an unknown algorithm, "XX"`},
 		"swapped algorithm": {edit(1, swapped(good)), "content", ErrContent.Error()},
 		"empty":             {"", "content", "is not one of minisign"},
@@ -106,7 +77,7 @@ func TestVerify_refusesEachForgery(t *testing.T) {
 		}
 	}
 	var key *KeyError
-	if sig, err := ParseSignature([]byte(other.sign("ED", "content", ""))); err != nil || !errors.As(k.Verify([]byte("content"), sig), &key) {
+	if sig, err := ParseSignature([]byte(other.SignAs("ED", "content", ""))); err != nil || !errors.As(k.Verify([]byte("content"), sig), &key) {
 		t.Errorf("got %v, want a KeyError", err)
 	}
 }

@@ -2,6 +2,7 @@
 package postgrestest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -121,6 +123,21 @@ func (s *Server) ended() bool {
 	return strings.HasPrefix(after, "Z")
 }
 
+// Spent returns the processor time of the connections that have ended.
+func (s *Server) Spent() (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.run.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(raw), ") ")
+	const children = 13 // proc_pid_stat(5): cutime and cstime, in hundredths of a second
+	var user, system int
+	if fields := strings.Fields(after); len(fields) > children+1 {
+		_, err = fmt.Sscan(fields[children]+" "+fields[children+1], &user, &system)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond, err
+}
+
 // Crash ends the server at once, as a failed machine does, and returns when it has ended.
 func (s *Server) Crash() error {
 	if err := s.run.Process.Signal(syscall.SIGQUIT); err != nil {
@@ -149,6 +166,26 @@ func (s *Server) SQL(role, script string) (string, error) {
 	return string(out), err
 }
 
+// Dump returns a dump of the database by pg_dump, while it is in use.
+func (s *Server) Dump() ([]byte, error) {
+	return s.command("pg_dump", "-h", s.dir, "-U", "owner", "-Fc", "postgres").Output()
+}
+
+// Restore brings a dump into the database by pg_restore.
+func (s *Server) Restore(dump []byte) error {
+	c := s.command("pg_restore", "-h", s.dir, "-U", "owner", "-d", "postgres", "--clean", "--if-exists", "--exit-on-error")
+	c.Stdin = bytes.NewReader(dump)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return err
+}
+
+// creating is held while a schema is created: PostgreSQL lets one of two concurrent creations fail, even if the schema may
+// exist.
+var creating sync.Mutex
+
 // Schema returns the address of a schema in the server of Variable: the same one for each call with a name. The driver
 // is that of the caller's program.
 func Schema(t testing.TB, name string) string {
@@ -167,6 +204,8 @@ func Schema(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
+	creating.Lock()
+	defer creating.Unlock()
 	if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
 		t.Fatal(err)
 	}

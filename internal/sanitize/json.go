@@ -1,12 +1,14 @@
 package sanitize
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
@@ -51,9 +53,12 @@ func Count(raw json.RawMessage) int {
 
 // suspectJSON is suspect for JSON text, which may have escapes.
 func suspectJSON(raw []byte) bool {
-	for i, c := range raw {
-		switch {
-		case c >= 0x7f:
+	if bytes.IndexByte(raw, 0x7f) >= 0 {
+		return true
+	}
+	for i := jsonraw.SkipPlain(raw, 0); i < len(raw); i = jsonraw.SkipPlain(raw, i+1) {
+		switch c := raw[i]; {
+		case c >= utf8.RuneSelf:
 			return true
 		case c == '\\' && i+1 < len(raw) && (raw[i+1] == 'u' || raw[i+1] == 'b' || raw[i+1] == 'f'):
 			return true

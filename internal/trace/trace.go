@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -110,6 +111,40 @@ func lowerHex(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
 }
 
+// New returns the first span of a new trace, which is sampled.
+func New() Context {
+	return Context{Parent: "00-" + newID(16) + "-" + newID(8) + "-03"} // sampled, random trace ID
+}
+
+// newID returns n random bytes, not all of them zero, in hexadecimal.
+func newID(n int) string {
+	for id := make([]byte, n); ; {
+		_, _ = rand.Read(id) // never fails
+		if s := hex.EncodeToString(id); strings.Trim(s, "0") != "" {
+			return s
+		}
+	}
+}
+
+// TraceID returns the trace ID of c, empty without a trace.
+func (c Context) TraceID() string {
+	if c.Parent == "" {
+		return ""
+	}
+	return c.Parent[startTrace : startSpan-1]
+}
+
+// Attr returns the IDs of c for a log line, as OpenTelemetry names them: trace_id and span_id, or none without a trace.
+func (c Context) Attr() slog.Attr {
+	if c.Parent == "" {
+		return slog.Group("")
+	}
+	return slog.Group("", "trace_id", c.TraceID(), "span_id", c.Span())
+}
+
+// Sampled reports whether the caller may have recorded its span.
+func (c Context) Sampled() bool { return c.Parent != "" && (c.Parent[size-1]-'0')&1 == 1 }
+
 // Span returns the span ID of c, empty without a trace.
 func (c Context) Span() string {
 	if c.Parent == "" {
@@ -123,11 +158,7 @@ func (c Context) Child() Context {
 	if c.Parent == "" {
 		return c
 	}
-	var span [8]byte
-	for span == [8]byte{} { // all zeros is invalid
-		_, _ = rand.Read(span[:]) // never fails
-	}
-	c.Parent = c.Parent[:startSpan] + hex.EncodeToString(span[:]) + c.Parent[startFlags-1:]
+	c.Parent = c.Parent[:startSpan] + newID(8) + c.Parent[startFlags-1:]
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"strconv"
@@ -20,6 +21,7 @@ type Spec struct {
 	Content          []byte         // the signed bytes
 	Statement        string         // type of the predicate about them; "" is a signature of the bytes themselves
 	Predicate        map[string]any // of the statement
+	InToto           bool           // the log has the statement as cosign logged it before 2.1: an entry of in-toto, and not of DSSE
 	Delay            time.Duration  // of the log, after the certificate
 	Log              *Authority     // whose log has the signature; nil is this one's
 	Forged           bool           // a key other than the certificate's signs, also for the log
@@ -43,6 +45,9 @@ func (b Bundle) Entry() map[string]any {
 
 // Message returns the member messageSignature.
 func (b Bundle) Message() map[string]any { return b["messageSignature"].(map[string]any) }
+
+// Envelope returns the signed statement, as JSON.
+func (b Bundle) Envelope() []byte { return encoded(b["dsseEnvelope"]) }
 
 // Certificate returns the certificate of the signer.
 func (b Bundle) Certificate() []byte {
@@ -103,14 +108,27 @@ func (b Bundle) envelope(t testing.TB, s Spec, key *ecdsa.PrivateKey, leaf []byt
 	sig := sign(t, key, fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload))
 	envelope := map[string]any{"payload": payload, "payloadType": payloadType, "signatures": []any{map[string]any{"sig": sig}}}
 	b["dsseEnvelope"] = envelope
-	hash := func(content []byte) map[string]any {
-		sum := sha256.Sum256(content)
-		return map[string]any{"algorithm": "sha256", "value": hex.EncodeToString(sum[:])}
+	if s.InToto {
+		return inTotoEntry(payload, sig, leaf)
 	}
 	return encoded(map[string]any{"apiVersion": "0.0.1", "kind": "dsse", "spec": map[string]any{
-		"envelopeHash": hash(encoded(envelope)), "payloadHash": hash(payload),
+		"envelopeHash": hashOf(encoded(envelope)), "payloadHash": hashOf(payload),
 		"signatures": []any{map[string]any{"signature": base64.StdEncoding.EncodeToString(sig), "verifier": pemOf(leaf)}},
 	}})
+}
+
+// inTotoEntry returns the body of a log entry of in-toto, which has the signature in base64 twice.
+func inTotoEntry(payload, sig, leaf []byte) []byte {
+	signature := map[string]any{"publicKey": pemOf(leaf), "sig": []byte(base64.StdEncoding.EncodeToString(sig))}
+	return encoded(map[string]any{"apiVersion": "0.0.2", "kind": "intoto", "spec": map[string]any{"content": map[string]any{
+		"envelope": map[string]any{"payloadType": payloadType, "signatures": []any{signature}}, "hash": hashOf(payload), "payloadHash": hashOf(payload),
+	}}})
+}
+
+// hashOf returns a hash as log entries have it.
+func hashOf(content []byte) map[string]any {
+	sum := sha256.Sum256(content)
+	return map[string]any{"algorithm": "sha256", "value": hex.EncodeToString(sum[:])}
 }
 
 // logName is the name of the transparency log.
@@ -118,15 +136,13 @@ const logName = "rekor.test"
 
 // entry returns an entry of the log: its promise with a time, and the proof in a tree of this entry alone.
 func (a *Authority) entry(t testing.TB, s Spec, body []byte) map[string]any {
-	kind := "hashedrekord"
-	if s.Statement != "" {
-		kind = "dsse"
-	}
+	var kind struct{ Kind, APIVersion string }
+	must(t, json.Unmarshal(body, &kind))
 	leaf := sha256.Sum256(append([]byte{0}, body...))
 	at := s.at().Add(s.Delay).Unix()
 	e := map[string]any{
 		"logIndex": "0", "logId": map[string]any{"keyId": logID(a.log)}, "integratedTime": strconv.FormatInt(at, 10),
-		"kindVersion": map[string]any{"kind": kind, "version": "0.0.1"}, "canonicalizedBody": body,
+		"kindVersion": map[string]any{"kind": kind.Kind, "version": kind.APIVersion}, "canonicalizedBody": body,
 		"inclusionProof": map[string]any{
 			"logIndex": "0", "treeSize": "1", "rootHash": leaf[:], "hashes": []any{}, "checkpoint": map[string]any{"envelope": a.checkpoint(t, leaf[:])},
 		},
