@@ -11,6 +11,11 @@ type CommandLine struct {
 	Env  []string // NAME=VALUE
 	// Secrets are the variables with the placeholder of a secret, and the name of each secret.
 	Secrets map[string]string
+	// Clock, if not nil, is called by a host function of the guest before each reading of its monotonic clock. It may call
+	// Suspend.
+	Clock func()
+	// Traced drops the first line of standard error: it ends a trace that the guest began before the call.
+	Traced bool
 }
 
 // Input is the standard input of a guest that is a server.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	"github.com/sallyport-mcp/sallyport/runtime/image"
@@ -96,6 +97,7 @@ type Engine struct {
 	users    gauge         // compilations and calls in progress
 	kept     kept
 	loaded   budget
+	ahead    aheadLoads
 	work     workload
 	stop     context.Context // done when the engine closes: ends loads
 	halt     context.CancelFunc
@@ -139,7 +141,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 // newRuntime returns a runtime with the settings of all engines.
 func newRuntime(ctx context.Context, cache wazero.CompilationCache) wazero.Runtime {
 	return wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
-		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall).
 		WithCompilationCache(cache).
 		WithMemoryLimitPages(maxMemory>>16).
 		// Debug information is guest-controlled: it would be parsed in the host, and doubles the cost of loading.
@@ -167,11 +169,11 @@ func openCache(dir string) (codecache.Folder, *entries, wazero.CompilationCache,
 	return folder, read, c, nil
 }
 
-// IsBusy reports whether a call, a load or a compilation is in progress.
+// IsBusy reports whether a call, a load or a compilation is in progress, apart from those that LoadAhead began.
 func (e *Engine) IsBusy() bool {
 	e.users.mu.Lock()
 	defer e.users.mu.Unlock()
-	return e.users.n > 0
+	return e.users.n > e.ahead.count()
 }
 
 // Close waits until no call and no compilation is in progress, then releases all resources. Compile and Pool.Call fail

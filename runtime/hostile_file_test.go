@@ -91,7 +91,7 @@ func hostileFiles() []attack {
 		{name: "shared memory", wasm: sections(5, "\x01\x03\x01\x01"), want: "refused: unsupported WebAssembly feature: shared or 64-bit memory (limits flag 0x3 at offset 11)"},
 		{name: "two memories", wasm: sections(5, "\x02\x00\x01\x00\x01"), want: "refused: unsupported WebAssembly feature: 2 memories, only one is allowed"},
 		{name: "an imported tag", wasm: sections(1, "\x01\x60\x00\x00", 2, "\x01\x01h\x01t\x04\x00\x00"), want: "refused: unsupported WebAssembly feature: the imported tag h.t at offset 22"},
-		{name: "a tail call", wasm: body(none, b(0x12, 0)), want: "refused: unsupported WebAssembly feature: instruction 0x12 at offset 32"},
+		{name: "a typed call", wasm: body(none, b(0x14, 0)), want: "refused: unsupported WebAssembly feature: instruction 0x14 at offset 32"},
 		{name: "an atomic instruction", wasm: body(none, b(0xfe, 3, 0)), want: "refused: unsupported WebAssembly feature: instruction 0xfe at offset 32"},
 		{name: "a name of the host's own", wasm: times(1, func(m *w.Module) { m.Memory(1, 1); m.ExportRaw("sallyport:fuel", 2, 0) }), want: `refused: reserved name: the module exports "sallyport:fuel"`},
 		{name: "a function of the host's own", wasm: times(1, func(m *w.Module) { m.Import("sallyport:engine", "refill", nil, []byte{w.I64}) }), want: "refused: missing imports: this host does not offer sallyport:engine.refill"},

@@ -89,7 +89,7 @@ func TestHostile_guestsHarmNothing(t *testing.T) {
 	before := held()
 	a.open(runtime.RestoreFastest)
 	attacks := hostileFiles()
-	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets(), hostileEncodings(), hostileExceptions()} {
+	for _, more := range [][]attack{hostileCode(), hostileMemory(), hostileTraps(), hostileWASI(), hostileNative(), hostileNumbers(), hostileSecrets(), hostileEncodings(), hostileExceptions(), hostileTails()} {
 		attacks = append(attacks, more...)
 	}
 	for i := range attacks {

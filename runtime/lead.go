@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -12,9 +13,12 @@ type Leader interface {
 	// Lead names the image in which a request begins; "" is that of the started module.
 	Lead(req Request) string
 	// LeadIn returns the request that brings a started instance there, under the gate of the start. If it fails, the calls
-	// begin in the started module.
+	// begin in the started module. It is repeated, in another instance, if it fails with ErrLeadAgain.
 	LeadIn(lead string) Request
 }
+
+// ErrLeadAgain is the error of a first LeadIn request, whose outcome the second one needs.
+var ErrLeadAgain = errors.New("the request is to be repeated")
 
 // leadFuel bounds a LeadIn request, in units of fuel: a quarter of a second or so.
 const leadFuel = 10 * warmFuel
@@ -64,6 +68,9 @@ func (p *Pool) closeLeads() {
 // module.
 func (p *Pool) leadIn(ctx context.Context, lead string) (*template, error) {
 	in, err := p.led(ctx, lead)
+	if errors.Is(err, ErrLeadAgain) {
+		in, err = p.led(ctx, lead)
+	}
 	if err == nil {
 		defer in.close()
 		return in.template(ctx)
@@ -90,7 +97,9 @@ func (p *Pool) led(ctx context.Context, lead string) (*Instance, error) {
 	}
 	in.tank.fill(leadFuel)
 	_, err = p.guarded(c, in, p.dialect.(Leader).LeadIn(lead))
-	err = p.finish(c, err)
+	if !errors.Is(err, ErrLeadAgain) {
+		err = p.finish(c, err)
+	}
 	if left := in.end(); err == nil && left != ready {
 		err = guestFault("it ended")
 	}

@@ -25,7 +25,10 @@ func (led) LeadIn(lead string) runtime.Request { return runtime.Request{Method: 
 func (d led) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request) (json.RawMessage, error) {
 	name, leads := strings.CutPrefix(r.Method, "lead ")
 	if leads {
-		d.leads[name]++
+		if d.leads[name]++; name == "30" && d.leads[name] == 1 {
+			in.Memory().Write(8, []byte{99}) // of an instance that is dropped
+			return nil, runtime.ErrLeadAgain
+		}
 		n, _ := strconv.Atoi(name)
 		in.Memory().Write(8, []byte{byte(n)})
 	}
@@ -41,7 +44,7 @@ func TestLeader_callsBeginInTheImageOfTheirLead(t *testing.T) {
 	var cold []string
 	p := runtime.NewPool(compile(t, hostF(t, one), adds), d, &runtime.PoolOptions{Cold: func(err error) { cold = append(cold, err.Error()) }})
 	for range 2 {
-		for method, want := range map[string]string{"": "1", "10": "12", "20": "22"} {
+		for method, want := range map[string]string{"": "1", "10": "12", "20": "22", "30": "32"} {
 			if got := answerOf(t, p, runtime.Request{Method: method}); got != want {
 				t.Errorf("call %q: got %s, want %s", method, got, want)
 			}
@@ -55,8 +58,8 @@ func TestLeader_callsBeginInTheImageOfTheirLead(t *testing.T) {
 			t.Errorf("call whose lead failed: got %s, want 1, as in the started module", got)
 		}
 	}
-	if d.leads["10"] != 1 || d.leads["50"] != 1 || len(cold) != 1 || !strings.HasPrefix(cold[0], "50: ") {
-		t.Errorf("got leads %v, reported %q, want each lead once, and the failed one reported", d.leads, cold)
+	if d.leads["10"] != 1 || d.leads["30"] != 2 || d.leads["50"] != 1 || len(cold) != 1 || !strings.HasPrefix(cold[0], "50: ") {
+		t.Errorf("got leads %v, reported %q, want each lead once but 30, and the failed one reported", d.leads, cold)
 	}
 	if err := p.Close(t.Context()); err != nil {
 		t.Errorf("close: got %v, want no error", err)

@@ -42,6 +42,9 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	}
 	defer e.users.leave()
 	digest := digestText(wasm)
+	if err := e.ahead.await(ctx, digest); err != nil {
+		return nil, err
+	}
 	if c := e.loaded.find(digest); c != nil {
 		return &Module{code: c}, nil
 	}
@@ -59,12 +62,33 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 		return nil, err
 	}
 	e.keepPrepared(p, digest)
+	return &Module{code: e.adopt(digest, p, b)}, nil
+}
+
+// Find returns the module with this digest, in 64 hexadecimal digits, if it is loaded or LoadAhead loads it, and nil if
+// not. The caller needs not have its bytes.
+func (e *Engine) Find(ctx context.Context, digest string) *Module {
+	if ok, _ := e.users.enter(-1); !ok {
+		return nil
+	}
+	defer e.users.leave()
+	if e.ahead.await(ctx, digest) != nil {
+		return nil
+	}
+	if c := e.loaded.find(digest); c != nil {
+		return &Module{code: c}
+	}
+	return nil
+}
+
+// adopt returns the code of a module that was loaded, with a reference.
+func (e *Engine) adopt(digest string, p *prepared, b body) *code {
 	c, added := e.loaded.add(&code{engine: e, digest: digest, facts: p.facts, refs: 1, body: b, used: time.Now(), shelves: map[*shelf]bool{}})
 	if !added { // equal bytes were compiled meanwhile
 		_ = b.close()
 	}
 	e.loaded.fit()
-	return &Module{code: c}, nil
+	return c
 }
 
 // ReadAgainBy sets a function that returns the module's bytes again, in case it is unloaded and the cache has lost its

@@ -46,6 +46,10 @@ func (e *Engine) prepare(wasm []byte, digest string) (*prepared, error) {
 	return e.prepareAnew(wasm)
 }
 
+// tailIndirect reports whether the engine has tail calls through tables: on other machines it restores registers before the
+// jump, and may restore the one with the address.
+const tailIndirect = goruntime.GOARCH == "amd64"
+
 // prepareAnew checks and rewrites a module.
 func (e *Engine) prepareAnew(wasm []byte) (*prepared, error) {
 	b, err := wasmbin.Read(wasm)
@@ -59,7 +63,7 @@ func (e *Engine) prepareAnew(wasm []byte) (*prepared, error) {
 	if err := e.checkImports(b.Imports); err != nil {
 		return nil, err
 	}
-	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Simplify: !e.plainly, Depth: maxDepth, WaitModule: waitModule, WaitName: waitName})
+	out, info, err := rewrite.Rewrite(checked, rewrite.Options{Meter: true, Snapshot: true, Simplify: !e.plainly, Depth: maxDepth, TailIndirect: tailIndirect, WaitModule: waitModule, WaitName: waitName, ClockName: clockName})
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +179,13 @@ func decodePrepared(raw, outline []byte) (*prepared, error) {
 			return nil, errors.New("its data is cut off")
 		}
 		p.data[i] = rewrite.Data{Offset: binary.LittleEndian.Uint32(table[8*i:]), Bytes: all[:size:size]}
-		if from, ok := p.From[i]; ok {
-			p.data[i].From = &from
-		}
 		all = all[size:]
+	}
+	for i, from := range p.From {
+		if i < 0 || i >= len(p.data) {
+			return nil, errors.New("an import is that of no data segment")
+		}
+		p.data[i].From = &from
 	}
 	return p, nil
 }

@@ -1,13 +1,18 @@
 package runtime
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -58,6 +63,42 @@ func TestPrepared_keepsEveryFact(t *testing.T) {
 	}
 	if err := e.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Compilers of Go write data in tens of thousands of segments, and a host decodes them before its first call.
+func TestDecodePrepared_allocatesNothingForASegment(t *testing.T) {
+	from := wasmbin.Import{Module: "host", Name: "g"}
+	p := &prepared{facts: facts{Exports: exports{}}, data: make([]rewrite.Data, 5000)}
+	for i := range p.data {
+		p.data[i] = rewrite.Data{Offset: uint32(i), Bytes: []byte{byte(i), byte(i >> 8)}}
+	}
+	p.data[4321].From = &from
+	raw, err := p.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := decodePrepared(raw, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(after.data, p.data) {
+		t.Error("the segments differ")
+	}
+	if n := testing.AllocsPerRun(3, func() { _, _ = decodePrepared(raw, nil) }); n > 2000 {
+		t.Errorf("got %v objects for %d segments", n, len(p.data))
+	}
+}
+
+// An index of no segment is only in bytes that encode did not write.
+func TestDecodePrepared_refusesAnImportOfNoSegment(t *testing.T) {
+	var head bytes.Buffer
+	if err := gob.NewEncoder(&head).Encode(&facts{From: map[int]wasmbin.Import{7: {Name: "g"}}}); err != nil {
+		t.Fatal(err)
+	}
+	raw := append(binary.LittleEndian.AppendUint32(nil, uint32(head.Len())), head.Bytes()...)
+	if _, err := decodePrepared(raw, nil); err == nil {
+		t.Error("an import of a missing segment was accepted")
 	}
 }
 

@@ -68,10 +68,17 @@ func newWait() *wait { return &wait{ready: make(chan struct{})} }
 type BusyError struct {
 	// After is the estimated time until there is capacity.
 	After time.Duration
+	// Quota means that the caller has used its own share up, while there may be room for others.
+	Quota bool
 }
 
 // Error returns a fixed text.
-func (e *BusyError) Error() string { return "there is no room for the call" }
+func (e *BusyError) Error() string {
+	if e.Quota {
+		return "the caller has used its quota up"
+	}
+	return "there is no room for the call"
+}
 
 func newQueue(l Limits) *queue {
 	spare := (l.Concurrency + 1) / 2

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -61,53 +62,121 @@ func (p *Pool) rehearsals(in *Instance, described json.RawMessage) []Request {
 	return r.Rehearsals(described)
 }
 
-// rehearse makes the calls in an instance. After an error its state must not be used.
-func (p *Pool) rehearse(ctx context.Context, in *Instance, calls []Request) (r Rehearsal, err error) {
-	if len(calls) == 0 {
-		return r, nil
-	}
-	c := newStart(ctx, nil, Limits{Start: warmTime})
-	defer c.close()
-	calls, answers, err := p.alone(c, in, calls)
+// rounds are the calls of a rehearsal, all of which are made in each round, in one instance.
+type rounds struct {
+	pool    *Pool
+	in      *Instance
+	calls   []Request
+	answers []string // of instances that served no other call
+	size    uint64   // of the memory before the first round
+	least   int64    // fuel of the round that took the least
+}
+
+// rehearse makes the calls in two rounds in an instance, of which before is the image. After an error its state must not
+// be used.
+func (p *Pool) rehearse(c *callContext, in *Instance, before *template, calls []Request) (*rounds, Rehearsal, error) {
+	calls, answers, err := p.alone(c, before, calls)
 	if err != nil {
-		return r, err
+		return nil, Rehearsal{}, err
 	}
-	in.kept = true // the next call begins where this one ends
-	defer func() { in.kept = false }()
-	size := in.size()
+	r := &rounds{pool: p, in: in, calls: calls, answers: answers, size: in.size(), least: math.MaxInt64}
 	var memory []byte
 	var values []value
 	for range 2 {
 		memory = bytes.Clone(in.memory.Bytes())
 		if values, err = in.values(c); err != nil {
-			return r, err
+			return nil, Rehearsal{}, err
 		}
-		for i, call := range calls {
-			answer, err := p.rehearseCall(c, in, call)
-			if err != nil {
-				return r, err
-			}
-			if answer != answers[i] {
-				return r, ErrDiffers
-			}
+		if _, err = r.round(c); err != nil {
+			return nil, Rehearsal{}, err
 		}
 	}
-	if grown := in.size() - size; grown > warmGrowth {
-		return r, fmt.Errorf("it added %s of memory, at most %s are allowed", bytesText(grown), bytesText(warmGrowth))
+	if grown := in.size() - r.size; grown > warmGrowth {
+		return nil, Rehearsal{}, fmt.Errorf("it added %s of memory, at most %s are allowed", bytesText(grown), bytesText(warmGrowth))
 	}
 	now, err := in.values(c)
 	same := bytes.Equal(memory, in.memory.Bytes()) && slices.Equal(values, now)
-	return Rehearsal{Calls: len(calls), SameMemory: same}, err
+	return r, Rehearsal{Calls: len(calls), SameMemory: same}, err
 }
 
-// alone makes each call in an instance of its own, a copy of in, and returns those that can be rehearsed, with their
-// answers.
-func (p *Pool) alone(c *callContext, in *Instance, calls []Request) (able []Request, answers []string, err error) {
-	t, err := in.template(c)
-	if err != nil {
-		return nil, nil, err
+// round makes each call, and returns the fuel spent. An answer that differs from the first one is an error.
+func (r *rounds) round(c *callContext) (fuel int64, err error) {
+	r.in.kept = true // the next call begins where this one ends
+	defer func() { r.in.kept = false }()
+	for i, call := range r.calls {
+		answer, err := r.pool.rehearseCall(c, r.in, call)
+		if err != nil {
+			return 0, err
+		}
+		if answer != r.answers[i] {
+			return 0, ErrDiffers
+		}
+		fuel += r.in.tank.spent()
 	}
-	defer t.close()
+	r.least = min(r.least, fuel)
+	return fuel, nil
+}
+
+const (
+	// calmRounds have to follow the image. Made-up arguments are small: the room that these rounds take is also that of
+	// one call with larger ones.
+	calmRounds = 6
+	// maxRounds and roundsFuel bound the rounds behind the second.
+	maxRounds  = 20
+	roundsFuel = warmFuel
+)
+
+// settle returns the image behind the second round, or behind a later one after which calls cost less: the heap of a
+// language runtime is extended at some calls only, and an image shortly before one of them would have every clean call
+// extend it. So rounds are made until calmRounds in a row add no memory and take little more fuel than another, and the
+// image is that before them. Fuel and memory are the same in every host, and so is the image.
+func (r *rounds) settle(c *callContext) (*template, error) {
+	second, err := r.in.template(c)
+	if err != nil {
+		return nil, err
+	}
+	image, err := r.calm(c, second)
+	if image != second {
+		second.close()
+	}
+	return image, err
+}
+
+// calm returns the image that calmRounds follow, or second if there is none.
+func (r *rounds) calm(c *callContext, second *template) (*template, error) {
+	image := second
+	drop := func() {
+		if image != second {
+			image.close()
+		}
+	}
+	var spent int64
+	for n, calm := 0, 0; n < maxRounds && spent < roundsFuel && r.in.size()-r.size <= warmGrowth; n++ {
+		size := r.in.size()
+		fuel, err := r.round(c)
+		if err != nil {
+			drop()
+			return nil, err
+		}
+		spent += fuel
+		if r.in.size() == size && fuel <= r.least+r.least/8 {
+			if calm++; calm == calmRounds {
+				return image, nil
+			}
+			continue
+		}
+		drop()
+		if image, err = r.in.template(c); err != nil {
+			return nil, err
+		}
+		calm = 0
+	}
+	drop()
+	return second, nil
+}
+
+// alone makes each call in an instance of its own, and returns those that can be rehearsed, with their answers.
+func (p *Pool) alone(c *callContext, t *template, calls []Request) (able []Request, answers []string, err error) {
 	for _, call := range calls {
 		single, err := t.instance(c)
 		if err != nil {
@@ -145,6 +214,41 @@ func (p *Pool) rehearseCall(ctx context.Context, in *Instance, call Request) (an
 	return string(result), nil
 }
 
+// rehearsed takes the image of a started instance behind a rehearsal, or before it if that fails.
+func (p *Pool) rehearsed(ctx context.Context, in *Instance, described json.RawMessage) (*template, error) {
+	before, err := in.template(ctx)
+	if err != nil || p.state != StateCall || p.warmth.noRehearsal.Load() {
+		return before, err
+	}
+	calls := p.rehearsals(in, described)
+	if len(calls) == 0 {
+		return before, nil
+	}
+	image, reason := p.settled(ctx, in, before, calls)
+	if reason != nil {
+		if ctx.Err() != nil {
+			before.close()
+			return nil, outOfTime(ctx, ctx.Err(), "")
+		}
+		p.warmth.noRehearsal.Store(true)
+		p.module.engine.log.Debug("the calls of a plugin begin without a rehearsal", "reason", reason)
+		return before, nil
+	}
+	before.close()
+	return image, nil
+}
+
+// settled rehearses an instance and returns the image behind that.
+func (p *Pool) settled(ctx context.Context, in *Instance, before *template, calls []Request) (*template, error) {
+	c := newStart(ctx, nil, Limits{Start: warmTime})
+	defer c.close()
+	r, _, err := p.rehearse(c, in, before, calls)
+	if err != nil {
+		return nil, err
+	}
+	return r.settle(c)
+}
+
 // Rehearse starts the guest and rehearses it, without effect on the pool's calls. The error is the reason why a pool
 // would begin its calls without the rehearsal.
 func (p *Pool) Rehearse() (r Rehearsal, err error) {
@@ -161,5 +265,17 @@ func (p *Pool) Rehearse() (r Rehearsal, err error) {
 		return r, err
 	}
 	defer in.close()
-	return p.rehearse(p.stop, in, p.rehearsals(in, described))
+	calls := p.rehearsals(in, described)
+	if len(calls) == 0 {
+		return r, nil
+	}
+	before, err := in.template(p.stop)
+	if err != nil {
+		return r, err
+	}
+	defer before.close()
+	c := newStart(p.stop, nil, Limits{Start: warmTime})
+	defer c.close()
+	_, r, err = p.rehearse(c, in, before, calls)
+	return r, err
 }

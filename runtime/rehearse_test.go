@@ -89,6 +89,24 @@ func TestPool_rehearsal_isInEveryCallUnlessItShows(t *testing.T) {
 	}
 }
 
+// A guest starts once for an image, whether its rehearsal shows or not.
+func TestPool_rehearsal_needsOneStart(t *testing.T) {
+	for name, code := range map[string][]byte{"a cache": w.Code(caches, w.I32Const(7)), "a counter": w.Code(caches, adds, w.GlobalGet(0))} {
+		t.Run(name, func(t *testing.T) {
+			starts := 0
+			start := func() (runtime.Gate, func()) {
+				starts++
+				return nil, func() {}
+			}
+			p := runtime.NewPool(compile(t, hostF(t, one), actor(code)), rehearsed{}, &runtime.PoolOptions{Start: start, Rehearsal: openRehearsal})
+			answerOf(t, p, runtime.Request{Method: "look"})
+			if starts != 1 {
+				t.Errorf("got %d starts, want 1", starts)
+			}
+		})
+	}
+}
+
 // A second equal call that changes memory or a global shows that the guest keeps something.
 func TestPool_rehearse_comparesMemory(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -117,6 +135,53 @@ func TestPool_rehearse_comparesMemory(t *testing.T) {
 			}
 			if answer := answerOf(t, p, runtime.Request{Method: "peek"}); answer != "0" {
 				t.Errorf("got %s afterwards, want 0", answer)
+			}
+		})
+	}
+}
+
+// The image of a rehearsal lies behind the dear one of a guest's calls, such as one that extends its heap, and not before it.
+func TestPool_rehearsal_endsBehindADearCall(t *testing.T) {
+	const every = 8 // calls, one of which is dear
+	dear := map[string][]byte{
+		"memory": w.Code(w.I32Const(1), w.MemoryGrow, w.Drop),
+		"work":   w.Code(w.I32Const(1024), w.I32Const(0), w.I32Const(60_000), []byte{0xfc, 0x0b, 0}), // memory.fill
+	}
+	for name, code := range dear {
+		for first := range int32(every) {
+			t.Run(name+" "+strconv.Itoa(int(first)), func(t *testing.T) {
+				count := w.Code(w.GlobalGet(1), w.I32Const(1), []byte{0x6a}, w.I32Const(every-1), []byte{0x71}, w.GlobalSet(1))
+				due := w.Code(w.GlobalGet(1), []byte{0x45})
+				m := actor(count, due, w.IfVoid, code, w.End, w.I32Const(7))
+				m.Global(w.I32, int64(first))
+				m.Export("due", m.Func(nil, []byte{w.I32}, nil, count, due))
+				p := runtime.NewPool(compile(t, hostF(t, one), m), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
+				if got := answerOf(t, p, runtime.Request{Method: "due"}); got != "0" {
+					t.Error("the first call behind the image is the dear one")
+				}
+			})
+		}
+	}
+}
+
+// A guest that never stops to grow is rehearsed twice, as is one whose answer changes in a later round not at all.
+func TestPool_rehearsal_withoutEnd(t *testing.T) {
+	calls := w.Code(w.GlobalGet(1), w.I32Const(1), []byte{0x6a}, w.GlobalSet(1))
+	for name, c := range map[string]struct {
+		code []byte
+		want string
+	}{
+		"grows":   {w.Code(calls, w.I32Const(1), w.MemoryGrow, w.Drop, w.I32Const(7)), "2"},
+		"turns":   {w.Code(calls, w.GlobalGet(1), w.I32Const(3), []byte{0x4a}), "0"},
+		"is calm": {w.Code(calls, w.I32Const(7)), "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := actor(c.code)
+			m.Global(w.I32, 0)
+			m.Export("calls", m.Func(nil, []byte{w.I32}, nil, w.GlobalGet(1)))
+			p := runtime.NewPool(compile(t, hostF(t, one), m), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
+			if got := answerOf(t, p, runtime.Request{Method: "calls"}); got != c.want {
+				t.Errorf("got %s calls in the image, want %s", got, c.want)
 			}
 		})
 	}

@@ -8,31 +8,45 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// The import in which a program waits for events, and can be suspended.
-const waitModule, waitName = "wasi_snapshot_preview1", "poll_oneoff"
+// The imports in which a program waits for events and reads its clocks, and can be suspended.
+const waitModule, waitName, clockName = "wasi_snapshot_preview1", "poll_oneoff", "clock_time_get"
 
 // ErrSuspended is the error of a function of the guest that a host function ended by Suspend.
 var ErrSuspended = errors.New("the guest is suspended")
 
 // Suspend ends the running function of the guest, which is not a failure: the instance may be made clean and serve
 // again. Only a host function may call it; it does not return. If that function is poll_oneoff of WASI and the module
-// is Resumable, Instance.Resume continues the guest there.
+// is Resumable, Instance.Resume continues the guest there, and Instance.ResumeClock if it is clock_time_get and the module
+// is Clocked.
 func Suspend() { panic(ErrSuspended) }
 
 // Resumable reports whether a guest that is suspended in poll_oneoff can be resumed: its whole state is then in its
 // memory and globals. It is so for programs that Go compiled.
 func (m *Module) Resumable() bool { return m.code.Info.Resumable }
 
+// Clocked reports whether a guest that is suspended in clock_time_get can be resumed, and the end of the stack that it
+// started on, an address in its memory.
+func (m *Module) Clocked() (stack uint32, ok bool) { return m.code.Info.Stack, m.code.Info.Clocked }
+
 // Resume continues a guest in the poll_oneoff in which it was suspended, which is called again. The errors are those of
 // Call. A guest of Go that returns has ended.
 func (in *Instance) Resume(ctx context.Context) error {
+	return in.resume(ctx, rewrite.WaitExport, in.module.Info.Resumable)
+}
+
+// ResumeClock is Resume for a guest that was suspended in clock_time_get.
+func (in *Instance) ResumeClock(ctx context.Context) error {
+	return in.resume(ctx, rewrite.ClockExport, in.module.Info.Clocked)
+}
+
+func (in *Instance) resume(ctx context.Context, export string, able bool) error {
 	switch {
 	case in.call == nil || callOf(ctx) != in.call:
 		return hostFault(fmt.Errorf("resumed outside of the call that the instance serves"))
-	case in.phase != ready || !in.module.Info.Resumable:
+	case in.phase != ready || !able:
 		return hostFault(errors.New("resumed while the guest runs, after its end, or without a way to resume"))
 	}
-	if _, err := in.run(ctx, rewrite.WaitExport, 0); err != nil {
+	if _, err := in.run(ctx, export, 0); err != nil {
 		return err
 	}
 	_, err := in.run(ctx, rewrite.LoopExport)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,11 +14,19 @@ import (
 )
 
 // goProgram is a program with the functions of Go's runtime by which it can be resumed. Its only goroutine adds 1 to
-// the byte at 64 and polls, for ever. A test changes one part.
+// the byte at 64 and polls, for ever; with clock it reads the clock instead. A test changes one part.
 type goProgram struct {
-	start, loop, wait [][]byte
-	imported          string
-	callers           int
+	start, loop, wait, clock [][]byte
+	imported                 string
+	callers                  int
+}
+
+// newClockedProgram returns a goProgram that reads the clock.
+func newClockedProgram() *goProgram {
+	p := newGoProgram()
+	p.start[4], p.start[6] = w.Call(3), w.Call(4)
+	p.clock = slices.Concat(p.wait[:2], [][]byte{w.LocalGet(1), w.I32Load(8), w.LocalGet(1), {0x29, 3, 16}, w.LocalGet(1), w.I32Load(24), w.Call(1)}, p.wait[11:])
+	return p
 }
 
 func newGoProgram() *goProgram {
@@ -41,7 +50,12 @@ func newGoProgram() *goProgram {
 func (p *goProgram) module() *w.Module {
 	var m w.Module
 	m.Import("wasi_snapshot_preview1", p.imported, []byte{w.I32, w.I32, w.I32, w.I32}, []byte{w.I32})
-	i32 := []byte{w.I32}
+	i32, waits := []byte{w.I32}, uint32(1)
+	if p.clock != nil {
+		m.Import("wasi_snapshot_preview1", "clock_time_get", []byte{w.I32, w.I64, w.I32}, i32)
+		waits = 6
+		p.loop[7][1] = 2 // the type of the call_indirect
+	}
 	m.Type(i32, i32) // 1, of the call_indirect
 	m.Memory(1, w.None)
 	m.Table(1, w.None)
@@ -53,7 +67,10 @@ func (p *goProgram) module() *w.Module {
 	m.Func(nil, nil, nil, p.loop...)                  // 3
 	goroutine := m.Func(i32, i32, nil, w.I32Const(64), w.I32Const(64), w.I32Load(0), w.I32Const(1), []byte{0x6a}, w.I32Store(0),
 		w.GlobalGet(0), w.I32Const(8), []byte{0x6b}, w.GlobalSet(0),
-		w.GlobalGet(0), w.I64Const(0), w.I64Store(0), w.I32Const(0), w.Call(1))
+		w.GlobalGet(0), w.I64Const(0), w.I64Store(0), w.I32Const(0), w.Call(waits))
+	if p.clock != nil {
+		m.Func(i32, i32, []byte{w.I32, w.I64}, p.clock...)
+	}
 	m.Elements(0, goroutine)
 	m.Export("_start", m.Func(nil, nil, nil, p.start...))
 	for range p.callers - 1 {
@@ -68,7 +85,9 @@ func polled(t *testing.T, f func()) *runtime.Engine {
 		return runtime.HostFunc{Module: "wasi_snapshot_preview1", Name: name, Params: []byte{w.I32, w.I32, w.I32, w.I32}, Results: []byte{w.I32},
 			Call: func(_ context.Context, _ runtime.Memory, stack []uint64) { f(); stack[0] = 0 }}
 	}
-	return newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{host("poll_oneoff"), host("fd_read")}})
+	clock := host("clock_time_get")
+	clock.Params = []byte{w.I32, w.I64, w.I32}
+	return newEngine(t, &runtime.EngineOptions{Host: []runtime.HostFunc{host("poll_oneoff"), host("fd_read"), clock}})
 }
 
 func TestModule_Resumable_knowsGoByItsFunctions(t *testing.T) {
@@ -95,15 +114,39 @@ func TestModule_Resumable_knowsGoByItsFunctions(t *testing.T) {
 	}
 }
 
+func TestModule_Clocked_knowsGoByItsFunctions(t *testing.T) {
+	e := polled(t, func() {})
+	for name, change := range map[string]func(p *goProgram){
+		"":                        func(*goProgram) {},
+		"no clock":                func(p *goProgram) { *p = *newGoProgram() },
+		"no poll":                 func(p *goProgram) { p.callers = 2 },
+		"clock: a larger address": func(p *goProgram) { p.clock[17] = w.I32Const(16) },
+		"clock: another pointer":  func(p *goProgram) { p.clock[20] = w.GlobalSet(2) },
+		"clock: no precision":     func(p *goProgram) { p.clock[5] = w.I64Const(0); p.clock[4] = []byte{0x01} },
+	} {
+		p := newClockedProgram()
+		change(p)
+		stack, got := compile(t, e, p.module()).Clocked()
+		if got != (name == "") || got && stack != 1024+16 {
+			t.Errorf("%s: got %v, a stack up to %d, want %v, 1040", name, got, stack, name == "")
+		}
+	}
+}
+
 // A suspended guest continues where it was: in the next call of its session, or, from the image, in every call.
-func TestInstance_Resume_continuesInThePoll(t *testing.T) {
+func TestInstance_Resume_continuesInTheImport(t *testing.T) {
+	continues(t, newGoProgram(), (*runtime.Instance).Resume)
+	continues(t, newClockedProgram(), (*runtime.Instance).ResumeClock)
+}
+
+func continues(t *testing.T, p *goProgram, resume func(*runtime.Instance, context.Context) error) {
 	polls := 0
 	e := polled(t, func() {
 		if polls--; polls < 0 {
 			runtime.Suspend()
 		}
 	})
-	m := compile(t, e, newGoProgram().module())
+	m := compile(t, e, p.module())
 	runTo := func(n int, run func() error) error {
 		polls = n
 		if err := run(); !errors.Is(err, runtime.ErrSuspended) {
@@ -123,7 +166,7 @@ func TestInstance_Resume_continuesInThePoll(t *testing.T) {
 			}
 			in.Note("started")
 			if err == nil {
-				err = runTo(2, func() error { return in.Resume(ctx) })
+				err = runTo(2, func() error { return resume(in, ctx) })
 			}
 			count, _ := in.Memory().Read(64, 1)
 			return json.RawMessage(fmt.Sprint(count[0])), err

@@ -49,8 +49,8 @@ type warmth struct {
 	noRequest, noOwn, noRehearsal atomic.Bool
 }
 
-// build starts the module, warms it up, and takes the image. The state of a guest whose warm-up failed is undefined, so
-// the image is then built again without that warm-up.
+// build starts the module, warms it up, and takes the image. The state of a guest whose own warm-up failed is undefined,
+// so the image is then built again without that warm-up.
 func (p *Pool) build(ctx context.Context) (*template, error) {
 	in, described, err := p.started(ctx)
 	if err != nil {
@@ -67,19 +67,8 @@ func (p *Pool) build(ctx context.Context) (*template, error) {
 			return p.build(ctx)
 		}
 	}
-	if p.state == StateCall && !p.warmth.noRehearsal.Load() {
-		if _, reason := p.rehearse(ctx, in, p.rehearsals(in, described)); reason != nil {
-			in.close()
-			if ctx.Err() != nil {
-				return nil, outOfTime(ctx, ctx.Err(), "")
-			}
-			p.warmth.noRehearsal.Store(true)
-			p.module.engine.log.Debug("the calls of a plugin begin without a rehearsal", "reason", reason)
-			return p.build(ctx)
-		}
-	}
 	defer in.close()
-	return in.template(ctx)
+	return p.rehearsed(ctx, in, described)
 }
 
 // started returns an instance that was started under the gate for it, and has served the dialect's warm-up request, with

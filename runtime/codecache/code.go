@@ -9,7 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -18,12 +21,13 @@ const (
 	// codes is the folder of machine code.
 	codes = "code"
 	// codeFormat begins each file of it.
-	codeFormat = "sallyport code 1\n"
+	codeFormat = "sallyport code 2\n"
 	// keySize is the length of an engine's name for an entry: a hash in hexadecimal digits.
 	keySize = 2 * sha256.Size
 
-	// minWindow is a size that the window of any compressed entry may have, in bytes.
-	minWindow = 1 << 20
+	// piece is the part of an entry that is compressed by itself, in bytes: the processors decompress one each at a time,
+	// in their own caches.
+	piece = 1 << 20
 
 	codePrefix = len(codeFormat) + sha256.Size + 8 + keySize
 )
@@ -31,7 +35,7 @@ const (
 // PutCode stores the machine code of the module with this mark, compressed: raw is an entry as the engine wrote it, and
 // key the name under which the engine looks for it.
 //
-//	codeFormat · seal · size of the entry, 8 bytes · key · the entry, compressed
+//	codeFormat · seal · size of the entry, 8 bytes · key · for each piece of the entry: its size, 4 bytes, compressed
 func (f Folder) PutCode(mark, key string, raw []byte) error {
 	if _, err := hex.DecodeString(key); err != nil || len(key) != keySize || len(raw) > maxModule {
 		return errors.New("the machine code is no entry of the engine")
@@ -41,7 +45,7 @@ func (f Folder) PutCode(mark, key string, raw []byte) error {
 		return err
 	}
 	head := codeHead(mark, key, uint64(len(raw)), compressed)
-	return replace(f.codeFile(mark), func(w io.Writer) error {
+	return replace(f.codeFile(mark), func(w *os.File) error {
 		_, err := w.Write(head)
 		if err == nil {
 			_, err = w.Write(compressed)
@@ -50,13 +54,16 @@ func (f Folder) PutCode(mark, key string, raw []byte) error {
 	})
 }
 
-// HasCode reports whether there is machine code for this mark. PlaceCode may still refuse it.
+// HasCode reports whether there is machine code for this mark, in the format of today. PlaceCode may still refuse it.
 func (f Folder) HasCode(mark string) bool {
 	file, err := openOwn(f.codeFile(mark))
 	if err != nil {
 		return false
 	}
-	return file.Close() == nil
+	defer file.Close()
+	var head [len(codeFormat)]byte
+	_, err = io.ReadFull(file, head[:])
+	return err == nil && string(head[:]) == codeFormat
 }
 
 // ErrUnwritten is the error for code that is stored, and that could not be written for the engine: the disk is full,
@@ -106,41 +113,76 @@ func codeHead(mark, key string, size uint64, compressed []byte) []byte {
 
 func (f Folder) codeFile(mark string) string { return filepath.Join(string(f), codes, mark) }
 
-// compress compresses machine code to a sixth.
+// compress compresses the pieces of machine code, to a sixth.
 func compress(raw []byte) ([]byte, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
-	return w.EncodeAll(raw, nil), w.Close()
+	var out []byte
+	for part := range slices.Chunk(raw, piece) {
+		at := len(out)
+		out = w.EncodeAll(part, append(out, 0, 0, 0, 0))
+		binary.LittleEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+	}
+	return out, w.Close()
 }
 
-// buffers pools the decompressed code on its way into a file, which is large.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// pieces returns the compressed pieces of an entry of size bytes.
+func pieces(compressed []byte, size uint64) (all [][]byte, err error) {
+	for range (size + piece - 1) / piece {
+		if len(compressed) < 4 || uint64(binary.LittleEndian.Uint32(compressed)) > uint64(len(compressed)-4) {
+			return nil, ErrChanged
+		}
+		end := 4 + binary.LittleEndian.Uint32(compressed)
+		all, compressed = append(all, compressed[4:end]), compressed[end:]
+	}
+	if len(compressed) > 0 {
+		return nil, ErrChanged
+	}
+	return all, nil
+}
 
-// place decompresses into a new file.
+// place decompresses into a new file, on all processors.
 func place(path string, compressed []byte, size uint64) error {
-	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(max(size, minWindow)), zstd.WithDecodeAllCapLimit(true))
+	all, err := pieces(compressed, size)
+	if err != nil {
+		return err
+	}
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(all)))
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(workers), zstd.WithDecoderMaxMemory(piece), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	buf := buffers.Get().(*[]byte)
-	defer buffers.Put(buf)
-	if uint64(cap(*buf)) < size {
-		*buf = make([]byte, size)
-	}
-	raw, err := r.DecodeAll(compressed, (*buf)[:0:size])
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrChanged, err)
-	}
-	err = replace(path, func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
+	err = replace(path, func(f *os.File) error {
+		errs := make([]error, workers)
+		var next atomic.Int64
+		var group sync.WaitGroup
+		for w := range workers {
+			group.Go(func() {
+				buf := make([]byte, min(size, piece))
+				for i := next.Add(1) - 1; i < int64(len(all)) && errs[w] == nil; i = next.Add(1) - 1 {
+					errs[w] = placePiece(r, f, all[i], i*piece, buf[:min(size-uint64(i)*piece, piece)])
+				}
+			})
+		}
+		group.Wait()
+		return errors.Join(errs...)
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrChanged) {
 		err = fmt.Errorf("%w: %w", ErrUnwritten, err)
 	}
+	return err
+}
+
+// placePiece decompresses one piece into buf, whose length it has to have, and writes it to its place in a file.
+func placePiece(r *zstd.Decoder, f *os.File, compressed []byte, at int64, buf []byte) error {
+	raw, err := r.DecodeAll(compressed, buf[:0:len(buf)])
+	if err != nil || len(raw) != len(buf) {
+		return errors.Join(ErrChanged, err)
+	}
+	_, err = f.WriteAt(raw, at)
 	return err
 }
 

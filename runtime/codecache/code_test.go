@@ -123,3 +123,76 @@ func TestFolder_storesNoCodeWithoutAKey(t *testing.T) {
 		t.Errorf("the code before: got %v, want no error", err)
 	}
 }
+
+// Pieces are decompressed by themselves, and stay in order.
+func TestFolder_placesCodeOfManyPieces(t *testing.T) {
+	f, path := putCode(t)
+	for _, size := range []int{0, 1, piece - 1, piece, piece + 1, 5*piece + 7} {
+		raw := make([]byte, size)
+		for i := range raw {
+			raw[i] = byte(i>>20) ^ byte(i*i>>7)
+		}
+		if err := f.PutCode("abc", engineKey, raw); err != nil {
+			t.Fatal(err)
+		}
+		placed, n, err := f.PlaceCode("abc", t.TempDir())
+		if err != nil {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		if got, err := os.ReadFile(placed); err != nil || !bytes.Equal(got, raw) || n != uint64(size) {
+			t.Errorf("got %d bytes, of %d, %v; want the %d that were stored", len(got), n, err, size)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Error(info, err)
+	}
+}
+
+// A seal that fits cannot make a file of pieces that do not.
+func TestPlace_refusesPiecesThatDoNotFit(t *testing.T) {
+	whole, err := compress(bytes.Repeat([]byte("code"), piece/2)) // two pieces
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := compress([]byte("code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		compressed []byte
+		size       uint64
+	}{
+		"a piece too much":   {append(bytes.Clone(whole), one...), 2 * piece},
+		"a piece too few":    {whole, 3 * piece},
+		"a short last piece": {whole, 2*piece - 1},
+		"a long piece":       {one, 3},
+		"a short piece":      {one, 5},
+		"no size":            {one[:3], 4},
+		"a size beyond":      {[]byte{255, 255, 255, 255, 0}, 4},
+		"bytes of none":      {one, 0},
+	} {
+		path := filepath.Join(dir, "placed")
+		if err := place(path, c.compressed, c.size); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: got %v, want %v", name, err, ErrChanged)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("got %d files, want none", len(left))
+	}
+}
+
+func TestFolder_hasNoCodeOfAFormerFormat(t *testing.T) {
+	f, path := putCode(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := append([]byte("sallyport code 1\n"), whole[len(codeFormat):]...)
+	if err := os.WriteFile(path, former, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f.HasCode("abc") {
+		t.Error("HasCode: got true for a former format, want false")
+	}
+}

@@ -130,7 +130,7 @@ func (f Folder) PutModule(digest, version string, facts, wasm []byte) error {
 		return errors.New("the module is too large to be kept")
 	}
 	head := headOf(digest, version, facts, wasm)
-	return replace(f.moduleFile(digest), func(w io.Writer) error {
+	return replace(f.moduleFile(digest), func(w *os.File) error {
 		for _, part := range [][]byte{head[:], facts, wasm} {
 			if _, err := w.Write(part); err != nil {
 				return err
@@ -141,7 +141,7 @@ func (f Folder) PutModule(digest, version string, facts, wasm []byte) error {
 }
 
 // replace writes a file, owner-only, in place of another one or none. After an error that is unchanged.
-func replace(path string, write func(io.Writer) error) error {
+func replace(path string, write func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

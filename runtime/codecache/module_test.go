@@ -3,7 +3,6 @@ package codecache
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -149,7 +148,7 @@ func TestFolder_leavesNoHalfModule(t *testing.T) {
 func TestReplace_keepsTheFormerFileOnAFullDisk(t *testing.T) {
 	f, path := putModule(t)
 	full := errors.New("no space left on device")
-	err := replace(path, func(w io.Writer) error {
+	err := replace(path, func(w *os.File) error {
 		_, err := w.Write([]byte(moduleFormat))
 		return errors.Join(err, full)
 	})

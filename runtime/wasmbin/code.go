@@ -25,7 +25,7 @@ const (
 	simd               // the 0xfd family
 )
 
-// opcodes is the immediate of every opcode of WebAssembly 2.0 and of exceptions.
+// opcodes is the immediate of every opcode of WebAssembly 2.0, of exceptions and of tail calls.
 var opcodes = func() (t [256]immediate) {
 	set := func(from, to int, i immediate) {
 		for op := from; op <= to; op++ {
@@ -43,6 +43,8 @@ var opcodes = func() (t [256]immediate) {
 	set(0x0f, 0x0f, none)     // return
 	set(0x10, 0x10, index)    // call
 	set(0x11, 0x11, twoIndex) // call_indirect
+	set(0x12, 0x12, index)    // return_call
+	set(0x13, 0x13, twoIndex) // return_call_indirect
 	set(0x1a, 0x1b, none)     // drop, select
 	set(0x1c, 0x1c, types)
 	set(0x1f, 0x1f, tryBlock)
@@ -210,6 +212,14 @@ func (f *function) instruction() {
 	case 0x11:
 		f.calls++
 		f.cross(in.X)
+	case 0x12: // return_call
+		f.calls++
+		f.callTo(in.X)
+		f.tail(f.c.b.funcType(in.X))
+	case 0x13: // return_call_indirect
+		f.calls++
+		f.cross(in.X)
+		f.tail(in.X)
 	case 0x40: // memory.grow
 		f.flow.bulks++
 	case 0xfc:

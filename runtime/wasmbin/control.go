@@ -141,12 +141,28 @@ func (f *function) brTable() {
 	}
 }
 
+// funcType returns the type of a function, 0 if it does not exist.
+func (b *Binary) funcType(fn uint32) uint32 {
+	if uint64(fn) >= uint64(len(b.funcs)) {
+		return 0
+	}
+	return b.funcs[fn]
+}
+
 func (f *function) callTo(fn uint32) {
 	if uint64(fn) >= uint64(len(f.c.b.funcs)) {
 		f.r.fail(ErrMalformed, "function %d calls function %d of %d", f.number, fn, len(f.c.b.funcs))
 		return
 	}
 	f.cross(f.c.b.funcs[fn])
+}
+
+// tail checks that a call of a type can end the function: it returns the same results.
+func (f *function) tail(t uint32) {
+	sig, own := f.signature(t), f.c.b.types[f.c.b.funcs[f.number]].results
+	if f.r.err == nil && string(sig.results) != string(own) {
+		f.r.fail(ErrMalformed, "function %d returns % x, and ends in a call that returns % x, before offset %d", f.number, own, sig.results, f.r.offset())
+	}
 }
 
 // cross counts the parameters and results of a call to a function of a type.

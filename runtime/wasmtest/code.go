@@ -37,6 +37,12 @@ func I64Const(n int64) []byte { return append([]byte{0x42}, S64(n)...) }
 // Call calls a function.
 func Call(fn uint32) []byte { return op(0x10, fn) }
 
+// ReturnCall ends the function with the results of another one.
+func ReturnCall(fn uint32) []byte { return op(0x12, fn) }
+
+// ReturnCallIndirect ends the function with the results of a function of this type in table 0.
+func ReturnCallIndirect(typ uint32) []byte { return Code(op(0x13, typ), []byte{0}) }
+
 // Br branches to a label.
 func Br(label uint32) []byte { return op(0x0c, label) }
 

@@ -20,7 +20,7 @@ type Spelling struct {
 // T the kind of a catch clause without and with a tag.
 type format string
 
-// formats calls each with all instructions of WebAssembly 2.0 and of exceptions.
+// formats calls each with all instructions of WebAssembly 2.0, of exceptions and of tail calls.
 func formats(each func(op byte, sub uint32, f format)) {
 	span := func(from, to int, f format) {
 		for op := from; op <= to; op++ {
@@ -36,6 +36,8 @@ func formats(each func(op byte, sub uint32, f format)) {
 	span(0x0f, 0x0f, "")
 	span(0x10, 0x10, "u")
 	span(0x11, 0x11, "uu")
+	span(0x12, 0x12, "u")
+	span(0x13, 0x13, "uu")
 	span(0x1a, 0x1b, "")
 	span(0x1c, 0x1c, "nt")
 	span(0x1f, 0x1f, "bmAu")

@@ -26,6 +26,9 @@ type call struct {
 	vars     map[string][]byte
 	varBytes int
 
+	relists bool            // lists are read again after a change
+	changed map[string]bool // notifications of the lists that have changed
+
 	status  int32
 	headers map[string]string
 }

@@ -3,6 +3,7 @@ package extism
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -21,7 +22,13 @@ func HostFuncs() []runtime.HostFunc {
 }
 
 // dialect keeps no state of a call, except for pooled memory.
-type dialect struct{ arenas arenas }
+type dialect struct {
+	arenas arenas
+	varies atomic.Bool // the lists of a kept instance have changed
+}
+
+// server serves a request by the exports of one version.
+type server func(context.Context, *session, runtime.Request) (json.RawMessage, error)
 
 // New returns the Extism dialect.
 func New() runtime.Dialect { return &dialect{} }
@@ -69,10 +76,18 @@ func (*dialect) Rehearsals(described json.RawMessage) []runtime.Request {
 func (d *dialect) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	s := &session{in: in, call: &call{arena: d.arenas.get(in.Limits().Memory)}}
 	defer d.arenas.put(s.call.arena)
+	serve := server(serveV2)
 	if in.HasExport("call") && in.HasExport("describe") {
-		return serveV1(ctx, s, req)
+		serve = serveV1
 	}
-	return serveV2(ctx, s, req)
+	if req.Method != "plugin/describe" {
+		d.relisting(s)
+	}
+	result, err := serve(ctx, s, req)
+	if err == nil {
+		d.relist(ctx, s, serve)
+	}
+	return result, err
 }
 
 func noMethod(method string) error {

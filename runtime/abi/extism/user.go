@@ -42,9 +42,12 @@ func userFuncs() []runtime.HostFunc {
 }
 
 // notification forwards a notification to the gate; the guest gets no error. Functions without a parameter send no
-// params.
+// params. A change of a list is told when the list was read again.
 func notification(method string) callFunc {
 	return func(ctx context.Context, c *call, _ runtime.Memory, stack []uint64) {
+		if changeable()[method] != nil && c.noteChange(method) {
+			return
+		}
 		var params json.RawMessage
 		if len(stack) > 0 {
 			raw := c.text("a notification", stack[0], maxAsk)

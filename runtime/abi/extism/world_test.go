@@ -131,12 +131,7 @@ func pool(t testing.TB, wasm []byte, d runtime.Dialect, l runtime.Limits, more .
 
 func cachedPool(t testing.TB, cache string, wasm []byte, d runtime.Dialect, l runtime.Limits, more ...runtime.HostFunc) (*runtime.Pool, error) {
 	t.Helper()
-	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{CacheDir: cache, Host: append(append(HostFuncs(), wasi.HostFuncs()...), more...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	m, err := e.Compile(context.Background(), wasm)
+	m, err := module(t, cache, wasm, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +140,17 @@ func cachedPool(t testing.TB, cache string, wasm []byte, d runtime.Dialect, l ru
 		o.State = runtime.StateFresh // it serves one call
 	}
 	return runtime.NewPool(m, d, &o), nil
+}
+
+// module compiles a guest.
+func module(t testing.TB, cache string, wasm []byte, more ...runtime.HostFunc) (*runtime.Module, error) {
+	t.Helper()
+	e, err := runtime.NewEngine(context.Background(), &runtime.EngineOptions{CacheDir: cache, Host: append(append(HostFuncs(), wasi.HostFuncs()...), more...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	return e.Compile(context.Background(), wasm)
 }
 
 // script is a dialect that calls exports one after the other in one instance, as the SDK calls a kept plugin, and

@@ -52,7 +52,7 @@ func (a *analysis) instruction() {
 	slot := a.open[len(a.open)-1].slot
 	a.costs[slot]++
 	switch in.Op {
-	case 0x04, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x40, 0xfc:
+	case 0x04, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, opTailCall, opTailIndirect, 0x40, 0xfc:
 		a.begun = true
 	}
 	switch in.Op {
@@ -78,18 +78,17 @@ func (a *analysis) instruction() {
 	case 0x0f: // return
 		a.add(leave, 0, uint32(len(a.open)-1))
 	case 0x10: // call
-		a.f.calls++
-		a.shift(in.X)
+		a.calls(in.X)
 		a.add(callFunc, 0, in.X)
-		if int64(in.X) == a.program.wait {
-			a.program.callers = append(a.program.callers, a.number)
-		}
-		a.run += a.calledRun(in.X)
 	case 0x11: // call_indirect
 		a.f.calls++
 		a.costs[slot] += tableCost
 		a.run += hostCallRun
 		a.knownType(in.X)
+	case opTailCall:
+		a.tailCall()
+	case opTailIndirect:
+		a.tailIndirect(slot)
 	case 0x1c: // select of a type
 		a.add(typed, 0, uint32(in.Type))
 	case 0x20, 0x21, 0x22: // local.get, set, tee
@@ -115,6 +114,15 @@ func (a *analysis) instruction() {
 	if a.o.Simplify {
 		a.follow()
 	}
+}
+
+// calls notes a call of a function.
+func (a *analysis) calls(fn uint32) {
+	a.f.calls++
+	a.shift(fn)
+	a.program.wait.calledBy(fn, a.number)
+	a.program.clock.calledBy(fn, a.number)
+	a.run += a.calledRun(fn)
 }
 
 func (a *analysis) begin(slot uint32) {

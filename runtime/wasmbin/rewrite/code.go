@@ -126,11 +126,16 @@ func (c *coder) exit() {
 	if c.f.calls == 0 {
 		return
 	}
+	c.giveBack()
+	c.out = append(c.out, opEnd)
+}
+
+// giveBack adds the weight of the function, which it took at its entry, to the depth again.
+func (c *coder) giveBack() {
 	c.op(opGlobalGet, c.depth())
 	c.i64(c.f.weight())
 	c.out = append(c.out, opI64Add)
 	c.op(opGlobalSet, c.depth())
-	c.out = append(c.out, opEnd)
 }
 
 // change copies the body from from to an event, and applies the event. It returns the new position in the body.
@@ -179,6 +184,14 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 	switch {
 	case e.kind == callFunc:
 		c.op(opCall, c.shift(e.arg))
+	case e.kind == callTable:
+		c.out = append(append(c.out, opCallIndirect), c.f.body[e.at+1:e.end]...)
+	case e.kind == tailFunc:
+		c.giveBack()
+		c.op(opTailCall, c.shift(e.arg))
+	case e.kind == tailTable:
+		c.giveBack()
+		c.out = append(c.out, c.f.body[e.at:e.end]...)
 	case e.kind == refFunc:
 		c.out = wasmbin.AppendS64(append(c.out, opI32Const), int64(c.refs.entry(e.arg)))
 		c.op(opTableGet, c.refTable())

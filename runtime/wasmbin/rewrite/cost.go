@@ -30,7 +30,7 @@ const (
 func (a *analysis) addCalls() {
 	imported := uint32(a.b.ImportedFuncs())
 	for _, e := range a.events {
-		if e.kind != callFunc {
+		if e.kind != callFunc && e.kind != tailFunc {
 			continue
 		}
 		if e.arg < imported {

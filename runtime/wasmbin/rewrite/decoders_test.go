@@ -30,7 +30,7 @@ type second struct {
 
 func newSecond(t testing.TB) *second {
 	ctx := context.Background()
-	s := &second{oracle: newOracle(t), compiler: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter()), names: map[[2]uint32]string{}}
+	s := &second{oracle: newOracle(t), compiler: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features)), names: map[[2]uint32]string{}}
 	t.Cleanup(func() { _ = s.compiler.Close(ctx) })
 	s.learn(t)
 	return s
@@ -227,7 +227,7 @@ func mutate(r *rand.Rand, wasm []byte) []byte {
 			}
 		}
 	}
-	interesting := []byte{0, 1, 0x40, 0x60, 0x63, 0x64, 0x69, 0x6f, 0x70, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f, 0x80, 0xff, 0x1c, 0xd0, 0xd2, 0xfc, 0xfd, 0x0b, 0x02, 0x1b, 0x1a, 0x08, 0x0a, 0x1f, 3}
+	interesting := []byte{0, 1, 0x40, 0x60, 0x63, 0x64, 0x69, 0x6f, 0x70, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f, 0x80, 0xff, 0x1c, 0xd0, 0xd2, 0xfc, 0xfd, 0x0b, 0x02, 0x1b, 0x1a, 0x08, 0x0a, 0x12, 0x13, 0x1f, 3}
 	for range 1 + r.IntN(3) {
 		at := from + r.IntN(to-from)
 		c := interesting[r.IntN(len(interesting))]
@@ -242,7 +242,7 @@ func mutate(r *rand.Rand, wasm []byte) []byte {
 // everySpecModule returns all modules of the specification's scripts, including the invalid ones.
 func everySpecModule(t *testing.T) map[string][]byte {
 	modules := map[string][]byte{}
-	for _, version := range []string{"v1", "v2", "exception-handling", "extended-const"} {
+	for _, version := range []string{"v1", "v2", "exception-handling", "extended-const", "tail-call"} {
 		files, _ := filepath.Glob(filepath.Join(specDir(t), version, "testdata", "*.wasm"))
 		for _, file := range files {
 			wasm, err := os.ReadFile(file)

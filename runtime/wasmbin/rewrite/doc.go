@@ -17,8 +17,9 @@
 // same code on the same input.
 //
 // A second counter, [DepthGlobal], bounds recursion before the engine's own stack is exhausted, which would cost far
-// more. Functions with calls subtract their weight at entry and add it back on every way out. While it is below zero,
-// every entry calls refill too, and the host must end the guest there. One branch checks both counters.
+// more. Functions with calls subtract their weight at entry and add it back on every way out, tail calls included.
+// While it is below zero, every entry calls refill too, and the host must end the guest there. One branch checks both
+// counters.
 //
 // Function references that the code takes (ref.func) come from an added table: the engine would allocate a new
 // reference each time and keep it as long as the instance, outside of the memory limit.
@@ -40,8 +41,8 @@
 //
 // # Guarantees
 //
-// All of WebAssembly 2.0 is supported, and exceptions, which package unwind compiles first; anything else is rejected. A valid
-// module stays valid and computes the same. An invalid module never becomes valid, but for exception references, which
+// All of WebAssembly 2.0 is supported, tail calls, some of which become calls (see tail.go), and exceptions, which package
+// unwind compiles first; anything else is rejected. A valid module stays valid and computes the same. An invalid module never becomes valid, but for exception references, which
 // are numbers (see package unwind): additions come after existing entries, or shift them, and an index past
 // the end is rejected rather than shifted to an added entry. The input is untrusted: no function panics, and time and
 // memory are proportional to the file's size.

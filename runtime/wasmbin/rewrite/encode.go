@@ -4,6 +4,7 @@ package rewrite
 const (
 	typeI32     = 0x7f
 	typeI64     = 0x7e
+	typeF32     = 0x7d
 	typeF64     = 0x7c
 	typeV128    = 0x7b
 	typeFuncRef = 0x70
@@ -25,6 +26,8 @@ const (
 	opReturn        = 0x0f
 	opCall          = 0x10
 	opCallIndirect  = 0x11
+	opTailCall      = 0x12
+	opTailIndirect  = 0x13
 	opDrop          = 0x1a
 	opLocalGet      = 0x20
 	opLocalSet      = 0x21
@@ -33,6 +36,7 @@ const (
 	opGlobalSet     = 0x24
 	opTableGet      = 0x25
 	opI32Load       = 0x28
+	opI64Load       = 0x29
 	opI32Load8S     = 0x2c
 	opI32Load16U    = 0x2f
 	opI64Load8S     = 0x30

@@ -41,6 +41,9 @@ type eventKind byte
 const (
 	loopHead eventKind = iota
 	callFunc
+	callTable // a return_call_indirect that becomes a call_indirect
+	tailFunc  // a return_call
+	tailTable // a return_call_indirect
 	refFunc
 	leave   // return
 	pay     // by the number on the top of the stack

@@ -35,7 +35,7 @@ type end struct {
 func runOnce(t *testing.T, wasm []byte, rewritten bool, slice int64, a, b uint64) end {
 	t.Helper()
 	ctx := context.Background()
-	h, err := newHost(ctx, wazero.NewRuntimeConfigCompiler())
+	h, err := newHost(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +147,9 @@ func FuzzValid(f *testing.F) {
 		}
 	}
 	ctx := context.Background()
-	config := wazero.NewRuntimeConfigInterpreter()
+	config := wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features)
 	plainly := wazero.NewRuntimeWithConfig(ctx, config)
-	exceptions := wazero.NewRuntimeWithConfig(ctx, config.WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	exceptions := wazero.NewRuntimeWithConfig(ctx, config.WithCoreFeatures(features|experimental.CoreFeaturesExceptionHandling))
 	f.Cleanup(func() { _, _ = plainly.Close(ctx), exceptions.Close(ctx) })
 	compiles := func(r wazero.Runtime, wasm []byte) error {
 		c, err := r.CompileModule(ctx, wasm)

@@ -147,12 +147,12 @@ func words(in *wasmbin.Instruction) []string {
 		return []string{types[in.Type]}
 	case op == 0x1f:
 		return tryWords(in, u)
-	case op == 0x08, op == 0x0c, op == 0x0d, op == 0x10, op >= 0x20 && op <= 0x26, op == 0xd2:
+	case op == 0x08, op == 0x0c, op == 0x0d, op == 0x10, op == 0x12, op >= 0x20 && op <= 0x26, op == 0xd2:
 		return u(in.X)
 	case op == 0x0e:
 		last := len(in.Labels) - 1
 		return append(u(in.Labels[last]), u(in.Labels[:last]...)...)
-	case op == 0x11, op >= 0x28 && op <= 0x3e:
+	case op == 0x11, op == 0x13, op >= 0x28 && op <= 0x3e:
 		return u(in.X, in.Y)
 	case op == 0x3f, op == 0x40:
 		return u(0)

@@ -109,7 +109,7 @@ func (p *program) statement(depth int) []byte {
 		return w.Code(p.i32(1), w.LocalSet(local32))
 	}
 	below := func() []byte { return p.block(depth - 1) }
-	switch p.n(16) {
+	switch p.n(17) {
 	case 0:
 		return w.Code(p.i32(depth), w.LocalSet(uint32(local32+p.n(2))))
 	case 1:
@@ -134,6 +134,8 @@ func (p *program) statement(depth int) []byte {
 		return w.Code(p.address(), p.address(), p.small(), []byte{0xfc, 10, 0, 0}) // memory.copy
 	case 14:
 		return w.Code(p.address(), w.I32Const(0), w.I32Const(int32(p.n(9))), []byte{0xfc, 8, 1, 0}) // memory.init
+	case 15:
+		return p.tail()
 	}
 	return w.Code(p.i32(1), []byte{0xfd, 17}, w.GlobalGet(2), []byte{0xfd, 0xae, 1}, w.GlobalSet(2)) // i32x4.splat, add
 }
@@ -204,17 +206,30 @@ func (p *program) reference() []byte {
 	return w.Code([]byte{0xd2}, w.U32(uint32(p.fns-1)))
 }
 
-// call calls a later function, directly or through the table, which also has an empty entry.
+// call calls a later function.
 func (p *program) call(depth int) []byte {
 	if p.fn == p.fns-1 {
 		return w.MemorySize
 	}
+	return p.later(depth, 0x10)
+}
+
+// tail ends the function in a tail call of a later one, under a condition.
+func (p *program) tail() []byte {
+	if p.fn == 0 || p.fn == p.fns-1 {
+		return p.leave()
+	}
+	return w.Code(p.i32(1), w.IfVoid, p.inside(0, func() []byte { return p.later(1, 0x12) }), w.End)
+}
+
+// later calls a later function by an instruction, or by the one after it through the table, which also has an empty entry.
+func (p *program) later(depth int, call byte) []byte {
 	arguments := w.Code(p.i32(depth), p.i64(depth))
 	if p.n(3) == 0 {
 		last := p.m.Type([]byte{w.I32, w.I64}, []byte{w.I32})
-		return w.Code(arguments, p.i32(0), w.I32Const(1), []byte{0x71, 0x11}, w.U32(last), []byte{0})
+		return w.Code(arguments, p.i32(0), w.I32Const(1), []byte{0x71, call + 1}, w.U32(last), []byte{0})
 	}
-	return w.Code(arguments, w.Call(uint32(p.fn+1+p.n(p.fns-p.fn-1))))
+	return w.Code(arguments, []byte{call}, w.U32(uint32(p.fn+1+p.n(p.fns-p.fn-1))))
 }
 
 func (p *program) i64(depth int) []byte {

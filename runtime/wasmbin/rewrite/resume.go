@@ -8,8 +8,9 @@ import (
 
 // Functions that are exported if the module is resumable (Info.Resumable).
 const (
-	WaitExport = Prefix + "wait" // (i32) -> i32: calls the import Options.Wait, and returns
-	LoopExport = Prefix + "loop" // () -> (): runs goroutines
+	WaitExport  = Prefix + "wait"  // (i32) -> i32: calls the import Options.Wait, and returns
+	ClockExport = Prefix + "clock" // (i32) -> i32: calls the import Options.Clock, and returns; only with Info.Clocked
+	LoopExport  = Prefix + "loop"  // () -> (): runs goroutines
 )
 
 // goProgram is a program that Go compiled for WASI. Such a program can continue after its WebAssembly stack was dropped
@@ -18,12 +19,25 @@ const (
 // a second call of the function that calls the import, and then by the loop, which enters the function of the topmost return address
 // until the program pauses or ends.
 //
-// Go's start function, the loop and the caller are recognized by all of their instructions.
+// Go's start function, the loop and the callers are recognized by all of their instructions.
 type goProgram struct {
-	wait    int64 // the import that the program waits in, or -1
-	sp      uint32
-	loop    uint32
-	callers []uint32 // functions that call the import
+	wait, clock goImport // that the program waits in, and that it reads its clock by
+	sp          uint32
+	loop        uint32
+	stack       uint32 // the end of the stack that the program starts on
+}
+
+// goImport is an imported function, by its index or -1, and the functions that call it.
+type goImport struct {
+	index   int64
+	callers []uint32
+}
+
+// calledBy notes a call of fn, if it is the import.
+func (i *goImport) calledBy(fn, caller uint32) {
+	if i.index == int64(fn) {
+		i.callers = append(i.callers, caller)
+	}
 }
 
 // The bodies of these functions, by their opcodes.
@@ -37,17 +51,24 @@ var (
 		opGlobalGet, opI32Eqz, opBrIf, opEnd, opEnd,
 		opI32Const, opGlobalSet, opReturn, opUnreachable, opEnd,
 	}
-	goWait = []byte{
-		opGlobalGet, opLocalSet,
-		opLocalGet, opI32Load, opLocalGet, opI32Load, opLocalGet, opI32Load, opLocalGet, opI32Load, opCall,
-		opGlobalGet, opLocalSet, opI64ExtendI32U, opLocalSet, opLocalGet, opLocalGet, opI64Store32,
-		opLocalGet, opI32Const, opI32Add, opLocalTee, opGlobalSet, opI32Const, opReturn, opUnreachable, opEnd,
-	}
+	goWait = goCaller(opLocalGet, opI32Load, opLocalGet, opI32Load, opLocalGet, opI32Load, opLocalGet, opI32Load)
+	// The time of clock_time_get is a pointer, and its precision 64 bits.
+	goClock = goCaller(opLocalGet, opI32Load, opLocalGet, opI64Load, opLocalGet, opI32Load)
 )
+
+// goCaller returns the body of a function that calls an import: it loads parameters, calls, and stores the result.
+func goCaller(parameters ...byte) []byte {
+	return slices.Concat([]byte{opGlobalGet, opLocalSet}, parameters, []byte{opCall}, goResult)
+}
+
+var goResult = []byte{
+	opGlobalGet, opLocalSet, opI64ExtendI32U, opLocalSet, opLocalGet, opLocalGet, opI64Store32,
+	opLocalGet, opI32Const, opI32Add, opLocalTee, opGlobalSet, opI32Const, opReturn, opUnreachable, opEnd,
+}
 
 // findGoProgram looks for the import, the start function and the loop.
 func (w *rewriter) findGoProgram() {
-	w.program.wait = -1
+	w.program.wait.index, w.program.clock.index = -1, -1
 	start, ok := w.b.Export("_start")
 	if !ok || !w.o.Snapshot {
 		return
@@ -61,17 +82,22 @@ func (w *rewriter) findGoProgram() {
 	if loop == nil || loop[4].X != sp || loop[8].X != sp || loop[0].X == sp || loop[14].X != loop[0].X || loop[20].X != loop[0].X {
 		return
 	}
-	w.program = goProgram{wait: w.importedFunc(w.o.WaitModule, w.o.WaitName), sp: sp, loop: in[6].X}
+	w.program = goProgram{sp: sp, loop: in[6].X, stack: uint32(in[0].N) + 2*goAddress, wait: goImport{index: w.importedFunc(w.o.WaitModule, w.o.WaitName)},
+		clock: goImport{index: w.importedFunc(w.o.WaitModule, w.o.ClockName)}}
 }
 
-// resumable reports whether the program can be resumed. The code has been written before.
-func (w *rewriter) resumable() bool {
-	p := &w.program
-	if p.wait < 0 || len(p.callers) != 1 {
+// resumable reports whether the program can be resumed in an import, which is called by a function of this body. The
+// code has been written before.
+func (w *rewriter) resumable(i *goImport, body []byte) bool {
+	if i.index < 0 || len(i.callers) != 1 {
 		return false
 	}
-	in := w.shaped(p.callers[0], goWait)
-	return in != nil && in[0].X == p.sp && in[11].X == p.sp && in[22].X == p.sp && in[19].N == goAddress
+	in := w.shaped(i.callers[0], body)
+	if in == nil {
+		return false
+	}
+	sp, result := w.program.sp, in[len(in)-len(goResult):]
+	return in[0].X == sp && result[0].X == sp && result[11].X == sp && result[8].N == goAddress
 }
 
 // goAddress is the size of a return address on the stack of a goroutine.

@@ -36,8 +36,11 @@ type Options struct {
 	// Leaf is the maximum number of instructions of a function without calls that is not metered itself; zero means
 	// 200.
 	Leaf int
-	// WaitModule and WaitName name the import in which a program of Go waits for events (see Info.Resumable).
-	WaitModule, WaitName string
+	// TailIndirect keeps tail calls through tables (see tail.go). Without it they become calls, which take depth.
+	TailIndirect bool
+	// WaitModule and WaitName name the import in which a program of Go waits for events (see Info.Resumable), and
+	// WaitModule and ClockName that by which it reads its clocks (see Info.Clocked).
+	WaitModule, WaitName, ClockName string
 }
 
 // Info describes a rewritten module for the host. It holds views of the module.
@@ -50,6 +53,10 @@ type Info struct {
 	// Resumable reports that memory and globals are the whole state of the program while it is in the import
 	// Options.Wait: it continues there by a call of WaitExport, with any argument, and one of LoopExport.
 	Resumable bool
+	// Clocked reports the same of the import Options.Clock, with a call of ClockExport. Stack is the end of the stack that
+	// the program starts on, an address in its memory.
+	Clocked bool
+	Stack   uint32
 }
 
 // Global is a mutable global that the module defines.

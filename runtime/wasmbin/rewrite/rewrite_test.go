@@ -63,7 +63,7 @@ func TestRewrite_refusesReservedNamesAndIndices(t *testing.T) {
 		"br_table":           {one(w.I32Const(0), []byte{0x0e, 1, 0, 1}), wasmbin.ErrMalformed, "branches out of itself"},
 		"two ends":           {one(w.End), wasmbin.ErrMalformed, "does not end where its body does"},
 		"no end":             {raw(1, types, 3, funcs, 10, "\x01\x02\x00\x01"), wasmbin.ErrMalformed, "does not end where its body does"},
-		"tail call":          {one([]byte{0x12, 0}), wasmbin.ErrUnsupported, "instruction 0x12"},
+		"typed call":         {one([]byte{0x14, 0}), wasmbin.ErrUnsupported, "instruction 0x14"},
 		"locals":             {raw(1, types, 3, funcs, 10, "\x01\x08\x01\xff\xff\xff\xff\x0f\x7f\x0b"), wasmbin.ErrLimit, "locals"},
 		"element":            {with(func(m *w.Module) { m.Table(1, 1); m.Elements(0, 1) }), wasmbin.ErrMalformed, "function 1 is named"},
 		"export of a global": {with(func(m *w.Module) { m.ExportRaw("g", 3, 0) }), wasmbin.ErrMalformed, "global 0 of 0"},

@@ -192,9 +192,14 @@ func (w *rewriter) exportState(e *exports) {
 	if w.start >= 0 {
 		e.add(StartExport, wasmbin.Func, w.shift(uint32(w.start)))
 	}
-	if w.info.Resumable = w.resumable(); w.info.Resumable {
-		e.add(WaitExport, wasmbin.Func, w.shift(w.program.callers[0]))
-		e.add(LoopExport, wasmbin.Func, w.shift(w.program.loop))
+	p := &w.program
+	if w.info.Resumable = w.resumable(&p.wait, goWait); w.info.Resumable {
+		e.add(WaitExport, wasmbin.Func, w.shift(p.wait.callers[0]))
+		e.add(LoopExport, wasmbin.Func, w.shift(p.loop))
+	}
+	if w.info.Clocked = w.info.Resumable && w.resumable(&p.clock, goClock); w.info.Clocked {
+		e.add(ClockExport, wasmbin.Func, w.shift(p.clock.callers[0]))
+		w.info.Stack = p.stack
 	}
 	name := 0
 	for i, g := range w.globals {

@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
-// both are the options used by the runtime.
-var both = rewrite.Options{Meter: true, Snapshot: true, Simplify: true}
+// both are the options used by the runtime, on its machine.
+var both = rewrite.Options{Meter: true, Snapshot: true, Simplify: true, TailIndirect: goruntime.GOARCH == "amd64"}
+
+// features are those of the engine that runs rewritten modules.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall
 
 const maxDepth = 1 << 16
 

@@ -28,6 +28,8 @@ const (
 	opReturn            = 0x0f
 	opCall              = 0x10
 	opCallIndirect      = 0x11
+	opTailCall          = 0x12
+	opTailIndirect      = 0x13
 	opSelectTyped       = 0x1c
 	opTryTable          = 0x1f
 	opLocalGet          = 0x20

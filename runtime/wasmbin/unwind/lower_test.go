@@ -30,14 +30,16 @@ func lower(wasm []byte) (*wasmbin.Checked, error) {
 	return unwind.Lower(m)
 }
 
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall
+
 // engines are the engine's interpreter, with exceptions of its own, and its compiler without them.
 type engines struct{ interpreter, plain wazero.Runtime }
 
 func newEngines(t testing.TB) engines {
 	ctx := context.Background()
-	config := wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2)
+	config := wazero.NewRuntimeConfig().WithCoreFeatures(features)
 	e := engines{
-		wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling)),
+		wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features|experimental.CoreFeaturesExceptionHandling)),
 		wazero.NewRuntimeWithConfig(ctx, config),
 	}
 	t.Cleanup(func() { _, _ = e.interpreter.Close(ctx), e.plain.Close(ctx) })

@@ -67,7 +67,7 @@ func (p *program) statement() []byte {
 	if p.nesting > 5 {
 		return p.note(w.I32Const(p.Int32N(100)))
 	}
-	switch p.IntN(9) {
+	switch p.IntN(10) {
 	case 0:
 		return p.when(p.throw())
 	case 1:
@@ -76,6 +76,8 @@ func (p *program) statement() []byte {
 		return p.call(w.Code(w.I32Const(p.Int32N(functions)), []byte{0x11}, w.U32(p.own), []byte{0}))
 	case 3, 4:
 		return p.try()
+	case 8:
+		return p.tail()
 	case 5:
 		return p.loop()
 	case 6:
@@ -122,6 +124,16 @@ func (p *program) throw() []byte {
 func (p *program) call(instruction []byte) []byte {
 	smaller := w.Code(w.LocalGet(argument), w.I32Const(1), []byte{0x6b})
 	return w.Code(w.LocalGet(argument), w.I32Const(0), []byte{0x4a}, w.IfVoid, p.note(w.Code(smaller, instruction)), w.End)
+}
+
+// tail ends the function in a tail call, if the argument is positive.
+func (p *program) tail() []byte {
+	call := w.ReturnCall(uint32(p.IntN(functions)))
+	if p.IntN(2) == 0 {
+		call = w.Code(w.I32Const(p.Int32N(functions)), w.ReturnCallIndirect(p.own))
+	}
+	smaller := w.Code(w.LocalGet(argument), w.I32Const(1), []byte{0x6b})
+	return p.when(w.LocalGet(argument), w.I32Const(0), []byte{0x4a}, w.IfVoid, smaller, call, w.End)
 }
 
 // within returns a block inside of some labels.

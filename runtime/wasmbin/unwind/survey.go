@@ -99,11 +99,11 @@ func (l *lowering) surveyFunction(fn uint32, body []byte, at int) {
 	var in wasmbin.Instruction
 	for !d.Done() && d.Next(&in) {
 		switch in.Op {
-		case opCall:
+		case opCall, opTailCall:
 			if uint64(in.X) < uint64(l.functions()) {
 				l.calls.add(fn, in.X)
 			}
-		case opCallIndirect:
+		case opCallIndirect, opTailIndirect:
 			if uint64(in.X) < uint64(l.m.Types()) {
 				l.calls.add(fn, l.calls.typeNode(in.X))
 			}

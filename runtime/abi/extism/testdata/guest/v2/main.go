@@ -48,8 +48,16 @@ func block(s string) uint64 {
 	return m.Offset()
 }
 
+// grown says that the instance has a second tool.
+var grown bool
+
 //go:wasmexport list_tools
 func listTools() int32 {
+	if grown {
+		notifyToolListChanged() // a notice from within list_tools has no effect
+		pdk.OutputString(`{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"more","inputSchema":{"type":"object"}}]}`)
+		return 0
+	}
 	pdk.OutputString(`{"tools":[{"name":"echo","description":null,"inputSchema":{"type":"object"}}]}`)
 	return 0
 }
@@ -97,6 +105,11 @@ func callTool() int32 {
 			text(getKeyringSecret(block(`{"service":"a","user":"b"}`))), text(getAccessToken(block(`{}`))),
 		})
 		out = string(all)
+	case "grow":
+		grown = true
+		notifyToolListChanged()
+		notifyToolListChanged()
+		out = "grown"
 	case "sample":
 		out = text(createMessage(block(`{"messages":[{"text":"hi"},{"role":"assistant","content":{"type":"text","text":"ho"}}],"maxTokens":5}`)))
 	case "config":

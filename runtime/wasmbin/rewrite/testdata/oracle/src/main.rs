@@ -1,8 +1,8 @@
 //! A second decoder and validator of WebAssembly, for tests. Each request on standard input is a letter, a length of four
 //! bytes and a module; each answer is a length and a text.
 //!
-//!   v  whether the module, of WebAssembly 2.0 with exceptions and extended constants, is valid: nothing, or the reason why not
-//!   p  the same without these two
+//!   v  whether the module, of WebAssembly 2.0 with exceptions, extended constants and tail calls, is valid: nothing, or the reason why not
+//!   p  the same without the first two
 //!   d  each instruction of its code, a line each: offset, operator with operands; "function" before each body;
 //!      a problem ends the answer with "error" and the reason
 
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
-const FEATURES: WasmFeatures = WasmFeatures::WASM2.union(WasmFeatures::EXCEPTIONS).union(WasmFeatures::EXTENDED_CONST);
+const FEATURES: WasmFeatures = WasmFeatures::WASM2.union(WasmFeatures::EXCEPTIONS).union(WasmFeatures::EXTENDED_CONST).union(WasmFeatures::TAIL_CALL);
 
 fn decode(wasm: &[u8], out: &mut String) -> wasmparser::Result<()> {
     let mut parser = Parser::new(0);
@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
         input.read_exact(&mut wasm)?;
         let mut text = String::new();
         if head[0] != b'd' {
-            let features = if head[0] == b'v' { FEATURES } else { WasmFeatures::WASM2 };
+            let features = if head[0] == b'v' { FEATURES } else { WasmFeatures::WASM2.union(WasmFeatures::TAIL_CALL) };
             if let Err(e) = Validator::new_with_features(features).validate_all(&wasm) {
                 text = e.to_string();
             }
