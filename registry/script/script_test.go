@@ -47,7 +47,7 @@ tool("hello", "Greets.", { name: "string" }, ({ name }: { name: string }) => "He
 
 // TestEngine_isBuiltFromItsSource checks that the engine was built from its current source.
 func TestEngine_isBuiltFromItsSource(t *testing.T) {
-	isBuiltFrom(t, "engine", "make script-engine", "build.sh", "engine.c", "source/Cargo.lock", "engine.wasm")
+	isBuiltFrom(t, "engine", "make script-engine", "build.sh", "engine.c", "runs.h", "source/Cargo.lock", "engine.wasm")
 }
 
 func TestPythonEngine_isBuiltFromItsSource(t *testing.T) {
@@ -182,6 +182,27 @@ func TestRead_staysInTheFolder(t *testing.T) {
 		}
 		if _, _, err := Read(path); err == nil {
 			t.Errorf("%s: got no error, want one for a file outside of the folder", from)
+		}
+	}
+}
+
+// A package in node_modules is no way out of the folder either: neither as a link, nor by its main file.
+func TestRead_packagesStayInTheFolder(t *testing.T) {
+	outside := write(t, "secret.js", "export default 'secret'", "package.json", `{"main":"secret.js"}`)
+	path := write(t, "a.js", "", "node_modules/file/package.json", `{"main":"main.js"}`,
+		"node_modules/up/package.json", fmt.Sprintf(`{"main":%q}`, "../../../"+filepath.Base(filepath.Dir(outside))+"/secret.js"))
+	modules := filepath.Join(filepath.Dir(path), "node_modules")
+	for link, to := range map[string]string{"folder": filepath.Dir(outside), "file/main.js": outside} {
+		if err := os.Symlink(to, filepath.Join(modules, filepath.FromSlash(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"folder", "file", "up", "folder/secret.js"} {
+		if err := os.WriteFile(path, []byte("import s from '"+name+"'; globalThis.s = s;"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "outside of the folder") && !strings.Contains(err.Error(), "there is no") {
+			t.Errorf("%s: got %v, want an error for a file outside of the folder", name, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "quickjs.h"
+#include "runs.h"
 
 #define IMPORT(name) __attribute__((import_module("sallyport"), import_name(name)))
 #define EXPORT(name) __attribute__((export_name(name)))
@@ -53,11 +54,10 @@ static char *text_of(JSValueConst v, size_t *size)
     char *s = (char *)JS_ToCStringLen(ctx, size, v);
     if (!s)
         return NULL;
-    for (size_t i = 0; i + 2 < *size; i++) {
-        if ((unsigned char)s[i] == 0xed && (unsigned char)s[i + 1] >= 0xa0) {
-            memcpy(s + i, "\xef\xbf\xbd", 3);
-            i += 2;
-        }
+    char *end = s + *size;
+    for (char *p = s; (p = memchr(p, 0xed, end - p)); p++) {
+        if ((unsigned char)p[1] >= 0xa0) // the text ends in a NUL
+            memcpy(p, "\xef\xbf\xbd", 3);
     }
     return s;
 }
@@ -95,10 +95,7 @@ static int32_t decode_one(const uint8_t *p, size_t size, size_t *n)
 
 static JSValue decode(const uint8_t *p, size_t size, int fatal)
 {
-    size_t ascii = 0;
-    while (ascii < size && p[ascii] < 0x80)
-        ascii++;
-    if (ascii == size)
+    if (!high_bytes(p, size))
         return JS_NewStringLen(ctx, (const char *)p, size);
     uint16_t *out = js_malloc(ctx, (size ? size : 1) * 2);
     size_t len = 0;
@@ -124,10 +121,13 @@ static JSValue decode(const uint8_t *p, size_t size, int fatal)
     return s;
 }
 
+// The value of a JSON text of the host, which ends in a NUL that is not counted.
+static JSValue parse(const char *text, size_t size) { return JS_ParseJSON(ctx, text, size, "the host's JSON"); }
+
 // An argument as bytes of an ArrayBuffer.
 static uint8_t *bytes_of(JSValueConst v, size_t *size) { return JS_GetArrayBuffer(ctx, size, v); }
 
-// ask(request: string): string. A failure of the import itself is thrown.
+// ask(request: string): the value of the answer. A failure of the import itself is thrown.
 static JSValue js_ask(JSContext *c, JSValueConst this, int argc, JSValueConst *argv)
 {
     size_t size;
@@ -153,7 +153,8 @@ static JSValue js_ask(JSContext *c, JSValueConst this, int argc, JSValueConst *a
     sp_close(stream);
     if (!answer)
         return JS_EXCEPTION;
-    JSValue v = JS_NewStringLen(c, answer, have);
+    answer[have] = 0;
+    JSValue v = parse(answer, have);
     js_free(c, answer);
     return v;
 }
@@ -453,10 +454,11 @@ EXPORT("mcp_handle") int32_t mcp_handle(int32_t size)
     }
     if (!request)
         return respond(exhausted, sizeof exhausted - 1);
-    JSValue text = decode((uint8_t *)request, have, 0);
+    request[have] = 0;
+    JSValue call = parse(request, have);
     free(request);
-    JSValue more = JS_Call(ctx, begin, JS_UNDEFINED, 1, (JSValueConst *)&text);
-    JS_FreeValue(ctx, text);
+    JSValue more = JS_IsException(call) ? JS_EXCEPTION : JS_Call(ctx, begin, JS_UNDEFINED, 1, (JSValueConst *)&call);
+    JS_FreeValue(ctx, call);
     while (!JS_IsException(more)) {
         run_jobs();
         more = JS_Call(ctx, step, JS_UNDEFINED, 0, NULL);

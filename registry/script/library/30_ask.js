@@ -25,8 +25,7 @@ function flush() {
   const requests = round.map(({ method, params, key }) => ({ method, params, key }));
   let answers;
   try {
-    const text = host.ask(jsonOf(round.length === 1 ? requests[0] : requests));
-    answers = parse(text);
+    answers = host.ask(jsonOf(round.length === 1 ? requests[0] : requests));
     if (round.length === 1) answers = [answers];
     if (!Array.isArray(answers)) answers = round.map(() => answers);
   } catch (e) {

@@ -102,7 +102,7 @@ function begin(request) {
   waiting = [];
   rejections = [];
   origin = Date.now();
-  call = parse(request);
+  call = request;
   const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined;
   if (!method) return finish(() => ({ error: { code: -32601, message: `method not found: ${call.method}` } }));
   if (method === describePlugin) return finish(() => ({ result: describePlugin() }));
