@@ -27,6 +27,7 @@ func goals() []goal {
 		{row: "tools_http_echo_1_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_report_32_go_tail", limit: 3},
 		{row: "first_call_warm_go_ms", limit: 10},
+		{row: "store_unused_postgres_1_over_file", limit: 1.05},
 		{row: "plugins_50_rss_MB", limit: 600},
 		{row: "plugins_50_rss_idle_MB", limit: 150},
 		{row: "plugins_50_state_over_plugins", limit: 2.5},
@@ -41,6 +42,8 @@ func goals() []goal {
 		{row: "cores_echo_2_over_1", limit: 1.7, least: true},
 		{row: "gojq_wrapped_once_over_exec_1", limit: 1, least: true},
 		{row: "gojq_wrapped_once_over_exec_16", limit: 1, least: true},
+		{row: "gojq_wrapped_args_over_exec_1", limit: 1, least: true},
+		{row: "gojq_wrapped_args_over_exec_16", limit: 1, least: true},
 	}
 }
 

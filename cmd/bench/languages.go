@@ -14,14 +14,17 @@ func languageServers() []toolServer {
 			return launchHost(ctx, "language_"+name, file, state, transport)
 		}}
 	}
+	guest := func(language string) string {
+		return filepath.Join("cmd", "bench", "testdata", "tools"+language, "tools.wasm")
+	}
 	script := func(name string) string { return filepath.Join("cmd", "bench", "testdata", "echoscripts", name) }
 	return []toolServer{
 		host("go", guestFile("tools"), "call"),
 		host("ts", script("echo.ts"), "call"), host("ts_kept", script("echo.ts"), "plugin"),
 		host("js", script("echo.js"), "call"),
 		host("python", script("echo.py"), "call"),
-		host("c", filepath.Join("cmd", "bench", "testdata", "toolsc", "tools.wasm"), "call"),
-		host("rust", filepath.Join("cmd", "bench", "testdata", "toolsrust", "tools.wasm"), "call"),
+		host("c", guest("c"), "call"), host("rust", guest("rust"), "call"),
+		host("zig", guest("zig"), "call"), host("assemblyscript", guest("assemblyscript"), "call"),
 		{"node", launchNode},
 	}
 }

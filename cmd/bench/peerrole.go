@@ -68,7 +68,7 @@ func servePeer(name, transport string) error {
 		return peerMCPGo(listener, ready)
 	case "extismsdk":
 		return peerExtismSDK(listener, ready)
-	case "native", "nativepdk", "extism", "gojq", "gojqonce":
+	case "native", "nativepdk", "extism", "gojq", "gojqonce", "gojqargs":
 		return peerHost(name, listener, ready)
 	}
 	return fmt.Errorf("no peer %q", name)

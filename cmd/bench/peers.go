@@ -157,20 +157,28 @@ func guestFile(name string) string { return filepath.Join("build", "bench", name
 // buildGuests builds the guests written in Go.
 func buildGuests(ctx context.Context) error {
 	for _, name := range []string{"native", "nativepdk", "extism", "asks", "busy", "tools", "toolsextism"} {
-		out, err := filepath.Abs(guestFile(name))
-		if err != nil {
+		if err := buildGuest(ctx, name); err != nil {
 			return err
 		}
-		overlay, err := workloadOverlay(name)
-		if err != nil {
-			return err
-		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-overlay", overlay, "-o", out, ".")
-		cmd.Dir = filepath.Join("cmd", "bench", "testdata", name)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("guest %s: %w\n%s", name, err, text)
-		}
+	}
+	return nil
+}
+
+// buildGuest builds one of them.
+func buildGuest(ctx context.Context, name string) error {
+	out, err := filepath.Abs(guestFile(name))
+	if err != nil {
+		return err
+	}
+	overlay, err := workloadOverlay(name)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-overlay", overlay, "-o", out, ".")
+	cmd.Dir = filepath.Join("cmd", "bench", "testdata", name)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("guest %s: %w\n%s", name, err, text)
 	}
 	return nil
 }

@@ -98,9 +98,12 @@ func TestIDOf_readsTheNumber(t *testing.T) {
 	}
 }
 
-// TestToolsGuest_isBuiltFromItsSource checks that the guests in Rust and C were built from their current source.
+// TestToolsGuest_isBuiltFromItsSource checks that the committed guests were built from their current source.
 func TestToolsGuest_isBuiltFromItsSource(t *testing.T) {
-	for dir, names := range map[string][]string{"toolsrust": {"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"}, "toolsc": {"tools.c", "tools.wasm"}} {
+	for dir, names := range map[string][]string{
+		"toolsrust": {"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"}, "toolsc": {"tools.c", "tools.wasm"},
+		"toolszig": {"tools.zig", "tools.wasm"}, "toolsassemblyscript": {"tools.ts", "tools.wasm"},
+	} {
 		dir = filepath.Join("testdata", dir)
 		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 		if err != nil {

@@ -127,6 +127,7 @@ func callWithQuestion(url string) (state string, err error) {
 type questionAnswer struct {
 	Result struct {
 		ResultType, RequestState string
+		TaskID, Status           string
 		InputRequests            map[string]json.RawMessage
 		Content                  []struct{ Text string }
 	}

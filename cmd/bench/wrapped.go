@@ -17,21 +17,18 @@ import (
 // wrappedFilter is the program that gojq runs on the text of each call.
 const wrappedFilter = "{text: ., n: length}"
 
-// wrappedTools makes the tool of every server here of gojq, and wrappedOnce adds that it starts once for all calls.
-const (
-	wrappedTools = `tools:
-  - name: ` + peerTool + `
-    inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}
-    args: [-c, -R, --, "{{text: ., n: length}}"]
-    stdin: "{text}"
-`
-	wrappedOnce = "    start: once\n"
-)
+// wrappedTools are the tool files of gojq, by the name of the plugin: it starts for each call, or once for all, up to its
+// input or, with the filter as an argument of the caller, up to its main function.
+var wrappedTools = map[string]string{
+	"gojq":     `properties: {text: {type: string}}}, args: [-c, -R, --, "{{text: ., n: length}}"]`,
+	"gojqonce": `properties: {text: {type: string}}}, args: [-c, -R, --, "{{text: ., n: length}}"], start: once`,
+	"gojqargs": `properties: {text: {type: string}, filter: {type: string}}}, args: [-c, -R, --, "{filter}"], start: once`,
+}
 
 // nativeProgram is the same program, built for this machine.
 var nativeProgram = filepath.Join("build", "bench", "gojq", "gojq")
 
-// buildWrapped builds gojq natively and as two plugins, which start for each call and once.
+// buildWrapped builds gojq natively and as a plugin of each kind.
 func buildWrapped(ctx context.Context) error {
 	plugin := guestFile("gojq")
 	for out, env := range map[string][]string{plugin: {"GOOS=wasip1", "GOARCH=wasm"}, nativeProgram: nil} {
@@ -49,10 +46,13 @@ func buildWrapped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	once := guestFile("gojqonce")
-	return errors.Join(os.MkdirAll(filepath.Dir(once), 0o755), os.WriteFile(once, wasm, 0o644),
-		os.WriteFile(strings.TrimSuffix(plugin, ".wasm")+".tool.yaml", []byte(wrappedTools), 0o644),
-		os.WriteFile(strings.TrimSuffix(once, ".wasm")+".tool.yaml", []byte(wrappedTools+wrappedOnce), 0o644))
+	for name, tool := range wrappedTools {
+		file := guestFile(name)
+		text := fmt.Sprintf("tools: [{name: %s, stdin: \"{text}\", inputSchema: {type: object, %s}]\n", peerTool, tool)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, wasm, 0o644),
+			os.WriteFile(strings.TrimSuffix(file, ".wasm")+".tool.yaml", []byte(text), 0o644))
+	}
+	return err
 }
 
 // benchWrapped compares a program as a plugin, called over stdio with a clean instance for each call, with a process of
@@ -62,7 +62,7 @@ func benchWrapped(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	var rows []row
-	for plugin, name := range map[string]string{"gojq": "gojq_wrapped", "gojqonce": "gojq_wrapped_once"} {
+	for plugin, name := range map[string]string{"gojq": "gojq_wrapped", "gojqonce": "gojq_wrapped_once", "gojqargs": "gojq_wrapped_args"} {
 		for _, inFlight := range []int{1, 16} {
 			r, err := benchPlugin(ctx, o, plugin, inFlight)
 			if err != nil {
@@ -79,17 +79,21 @@ func benchWrapped(ctx context.Context, o options) ([]row, error) {
 // benchPlugin returns the ratio of the calls of a plugin to the processes in the same time, in turns.
 func benchPlugin(ctx context.Context, o options, name string, inFlight int) (r row, err error) {
 	s := setting{"stdio", inFlight, 1000}
+	call := s.call()
+	if name == "gojqargs" {
+		call.arguments = fmt.Sprintf(`{"text":%q,"filter":%q}`, payload(s.size), wrappedFilter)
+	}
 	p, err := launch(ctx, name, s.transport)
 	if err != nil {
 		return r, err
 	}
 	defer p.stop()
-	if err := p.measure(s.call(), s.inFlight, o.slice, &measured{}); err != nil { // warm
+	if err := p.measure(call, s.inFlight, o.slice, &measured{}); err != nil { // warm
 		return r, err
 	}
 	plugin, processes := &measured{}, []float64{}
 	for range o.rounds {
-		if err := p.measure(s.call(), s.inFlight, o.slice, plugin); err != nil {
+		if err := p.measure(call, s.inFlight, o.slice, plugin); err != nil {
 			return r, err
 		}
 		rate, err := execRate(ctx, payload(s.size), inFlight, o.slice)

@@ -39,7 +39,7 @@ func images(r *release) ([]artefact, error) {
 	if err != nil {
 		return nil, err
 	}
-	all.Annotations = map[string]string{v1.AnnotationRefName: r.version.semantic()}
+	all.Annotations = map[string]string{v1.AnnotationRefName: "sallyport:" + r.version.semantic()} // the name that podman load gives it
 	content, err := l.archive(v1.Index{Versioned: index.Versioned, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{all}})
 	return []artefact{{"sallyport_image.tar", content}}, err
 }
