@@ -6,14 +6,16 @@
 BIN      := build/sallyport
 SIGSTORE := build/sallyport-sigstore
 PLUGINS  := time fetch files git conformance
-WASM     := $(PLUGINS:%=build/plugins/%.wasm) build/plugins/gojq.wasm
+PROGRAMS := gojq goawk everything
+WASM     := $(PLUGINS:%=build/plugins/%.wasm) $(PROGRAMS:%=build/plugins/%.wasm)
 ADDR     ?= 127.0.0.1:8470
 FUZZTIME ?= 10s
 SCHEDULES ?= 100000
+REPLICASTIME ?= 60s
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench challenges conformance clients programs servers registry postgres browser signin dashboard deploy clean FORCE
+.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench scale challenges conformance clients programs servers registry postgres replicas browser signin dashboard deploy clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -36,9 +38,14 @@ install: ## put sallyport on the PATH
 dist: ## archives and packages for six systems, checksums and a bill of materials, in build/dist
 	go run ./cmd/dist -o build/dist
 
-dist-test: plugins ## the release for this system twice, which has to be equal, and a first call from each package in an empty place
-	@command -v skopeo >/dev/null || { apt-get update -q && apt-get install -y -q skopeo; } >/dev/null
-	go test -tags dist ./cmd/dist -run TestDist -count=1 -v -timeout 20m
+build/uv/bin/uv:
+	python3 -m venv build/uv && build/uv/bin/pip install -q uv==0.13.8
+
+# SYSTEMS= compares the whole release, which compiles all of it twice.
+SYSTEMS ?= $(shell go env GOOS)_$(shell go env GOARCH)
+dist-test: plugins build/uv/bin/uv ## the release for this system (or SYSTEMS) twice, which has to be equal, and a first call from each package in an empty place
+	@command -v skopeo >/dev/null && command -v ruby >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends skopeo ruby; } >/dev/null
+	go test -tags dist ./cmd/dist -run TestDist -count=1 -v -timeout 40m -systems '$(SYSTEMS)'
 
 plugins: $(WASM) ## the bundled plugins, build/plugins/*.wasm
 
@@ -50,13 +57,14 @@ build/plugins/%.wasm: $(BIN) FORCE
 	@$(BIN) pack build/wasm/$*.wasm --state build/state >/dev/null
 	@cmp -s build/wasm/$*.wasm $@ || cp build/wasm/$*.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
 
-# A program of others, with the tool file that makes tools of it.
-build/plugins/gojq.wasm: FORCE
+# A program of others, the tool of its go.mod, with the tool file that makes tools of it; an MCP server has none, and is packed.
+$(PROGRAMS:%=build/plugins/%.wasm): build/plugins/%.wasm: $(BIN) FORCE
 	@echo "building $@"
 	@mkdir -p build/plugins build/wasm
-	@cd plugins/gojq && GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w' -o ../../build/wasm/gojq.wasm github.com/itchyny/gojq/cmd/gojq
-	@cmp -s plugins/gojq/gojq.tool.yaml build/plugins/gojq.tool.yaml || cp plugins/gojq/gojq.tool.yaml build/plugins/
-	@cmp -s build/wasm/gojq.wasm $@ || cp build/wasm/gojq.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
+	@cd plugins/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w' -o ../../build/wasm/$*.wasm tool
+	@if [ ! -f plugins/$*/$*.tool.yaml ]; then $(BIN) pack build/wasm/$*.wasm --state build/state >/dev/null; \
+	else cmp -s plugins/$*/$*.tool.yaml build/plugins/$*.tool.yaml || cp plugins/$*/$*.tool.yaml build/plugins/; fi
+	@cmp -s build/wasm/$*.wasm $@ || cp build/wasm/$*.wasm $@.new && { [ ! -f $@.new ] || mv $@.new $@; }
 
 run: $(BIN) plugins ## build all and serve build/plugins on 127.0.0.1:8470/mcp, or ADDR
 	$(BIN) serve build/plugins --http $(ADDR) --no-token --config plugins/sallyport.yaml --state build/state
@@ -86,11 +94,11 @@ check: ## gofmt, vet, staticcheck, unowned notes
 # The tests of cmd/sallyport itself drive a built binary, which the detector would not see into. The model of at most
 # once runs most of its schedules without it, since SQLite is ten times as slow under it.
 race: plugins ## every package of the host under the race detector, and SCHEDULES (100000) of the model of at most once
-	go test -race $$(go list ./... | grep -v /cmd/sallyport$$)
+	go test -race -timeout 20m $$(go list ./... | grep -v /cmd/sallyport$$)
 	go test ./protocol -run 'TestModel$$' -count=1 -v -timeout 30m -model.n $(SCHEDULES)
 
 portable: plugins ## every package of the host without what only Linux has
-	go test -tags portable $$(go list ./... | grep -v /cmd/sallyport$$)
+	go test -tags portable -timeout 20m $$(go list ./... | grep -v /cmd/sallyport$$)
 
 # Two at a time, with one worker each. Whatever a target finds is printed and left in its testdata.
 fuzz: $(ORACLE) ## each fuzz target for FUZZTIME
@@ -104,15 +112,15 @@ cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 	cd cmd/sallyport-sigstore && GOOS=linux GOARCH=arm64 go vet . && GOOS=windows GOARCH=amd64 go vet . # one for each of its files
 
 goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
-	go test -tags goroot ./hostfuncs/wasi -run TestGoroot -count=1 -v
+	go test -tags goroot -timeout 20m ./hostfuncs/wasi -run TestGoroot -count=1 -v
 
 # Not part of test-all: the suite's binaries are in no registry of packages.
 wasi-suite: ## the public suite of WASI preview 1 in SUITE, a checkout of it, here, on plain wazero and on wasmtime
 	python3 -m venv build/wasmtime && build/wasmtime/bin/pip install -q wasmtime==50.0.1
 	go test -tags testsuite ./hostfuncs/wasi -run TestSuite -count=1 -v -args -suite $(abspath $(SUITE)) -python $(abspath build/wasmtime/bin/python)
 
-spec: ## the WebAssembly specification's own tests, of both versions, exceptions and extended constants, with modules as they are and rewritten
-	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2,exception-handling,extended-const
+spec: ## the WebAssembly specification's own tests, of both versions, exceptions, extended constants and tail calls, with modules as they are and rewritten
+	go test ./runtime/wasmbin/rewrite -run TestSpec -count=1 -v -spec v1,v2,exception-handling,extended-const,tail-call
 
 oracles: $(STRICT) ## the bundled plugins beside other implementations: Python's zoneinfo, git
 	cd plugins && ../$(STRICT) -tags oracle ./... -run Oracle -v
@@ -124,15 +132,23 @@ $(ORACLE): runtime/wasmbin/rewrite/testdata/oracle/Cargo.toml runtime/wasmbin/re
 	@touch $@
 
 decoders: $(ORACLE) ## instructions, operands and validity of modules against a second decoder and validator
-	go test -tags decoders ./runtime/wasmbin/rewrite -run TestDecoders -count=1 -v
+	go test -tags decoders -timeout 20m ./runtime/wasmbin/rewrite -run TestDecoders -count=1 -v
 
 # The guest in C of the escape tests is committed; SHA256SUMS ties it to its source, and a test holds that.
 escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev-wasm32
 	cd hostfuncs/testdata/escape && clang --target=wasm32-wasi -mexec-model=reactor -Os -Wl,--strip-all -o escape.wasm escape.c && \
 	  sha256sum escape.c escape.wasm > SHA256SUMS
 
-# The guests in Rust and C of the comparison are committed; SHA256SUMS ties them to their source, and a test holds that.
-tools-guest: ## build them again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32, clang and lld
+# The guests in Rust, C, Zig and AssemblyScript of the comparison are committed; SHA256SUMS ties them to their source, and a
+# test holds that.
+tools-guest: build/zig/bin/zig build/assemblyscript/node_modules ## build them again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32, clang and lld
+	cd cmd/bench/testdata/toolszig && ../../../../build/zig/bin/zig build-exe -target wasm32-freestanding -O ReleaseSmall -fno-entry -rdynamic -fstrip \
+	  --dep sallyport -Mroot=tools.zig -Msallyport=../../../../pdk/zig/src/sallyport.zig -femit-bin=tools.wasm && \
+	  sha256sum tools.zig tools.wasm > SHA256SUMS
+	rm -rf build/tools-guest/as && mkdir -p build/tools-guest/as/assembly && cp -r pdk/assemblyscript/asconfig.json pdk/assemblyscript/sallyport build/tools-guest/as && \
+	  cp cmd/bench/testdata/toolsassemblyscript/tools.ts build/tools-guest/as/assembly && cd build/tools-guest/as && \
+	  ../../assemblyscript/node_modules/.bin/asc assembly/tools.ts --outFile ../../../cmd/bench/testdata/toolsassemblyscript/tools.wasm && \
+	  cd ../../../cmd/bench/testdata/toolsassemblyscript && sha256sum tools.ts tools.wasm > SHA256SUMS
 	cd cmd/bench/testdata/toolsc && clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry,--strip-all -I../../../../pdk/c -o tools.wasm tools.c && \
 	  sha256sum tools.c tools.wasm > SHA256SUMS
 	cd cmd/bench/testdata/toolsrust && cargo build --quiet --release --locked --target wasm32-wasi --target-dir ../../../../build/tools-guest && \
@@ -165,12 +181,18 @@ build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/ben
 	@touch $@
 
 bench: $(BIN) plugins build/bench/node/node_modules ## one table of numbers, and build/bench.json
+	@$(POSTGRESQL)
 	cp cmd/bench/testdata/toolsnode/server.mjs build/bench/node/
 	go run ./cmd/bench -o build/bench.json
 
+scale: $(BIN) ## the measured costs of the capacity model, and the tables of docs/scale.md
+	@$(POSTGRESQL)
+	go run ./cmd/bench -run '^scale$$' -o cmd/bench/internal/scale/measured.json
+	go test ./cmd/bench/internal/scale -update
+
 challenges: $(BIN) plugins ## the 33 promises, a line each
 	@command -v qemu-aarch64 >/dev/null || { apt-get update -q && apt-get install -y -q qemu-user; } >/dev/null
-	go test -tags clients ./cmd/sallyport -run 'TestChallenge' -count=1 -v | go run ./cmd/challenges
+	go test -tags clients ./cmd/sallyport -run 'TestChallenge' -count=1 -v -timeout 20m | go run ./cmd/challenges
 
 # Node and the clients come from npm into build/clients: nothing is installed elsewhere.
 build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sallyport/testdata/clients/package-lock.json
@@ -179,8 +201,15 @@ build/clients/node_modules: cmd/sallyport/testdata/clients/package.json cmd/sall
 	cd build/clients && npm ci --no-audit --no-fund --ignore-scripts=false
 	@touch $@
 
-clients: $(BIN) plugins build/clients/node_modules ## real clients over stdio and HTTP
-	go test -tags clients ./cmd/sallyport -run 'TestClients' -count=1 -v
+# The libraries' own tests are in Debian's source packages, from the mirror of this machine. Each has a digest.
+build/libraries/.fetched: cmd/sallyport/testdata/npm/SOURCES
+	@mkdir -p build/libraries
+	@set -e; mirror=$$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources | head -1); while read -r name path sum; do \
+	  /usr/lib/apt/apt-helper -q -o APT::Sandbox::User=root download-file "$$mirror/pool/main/n/$$path" build/libraries/$$name "SHA256:$$sum" >/dev/null; done < $<
+	@touch $@
+
+clients: $(BIN) plugins build/clients/node_modules build/libraries/.fetched ## real clients over stdio and HTTP
+	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestClients' -count=1 -v
 
 # The programs in C and Rust are Debian's: native as its packages, for WASI of its source packages.
 DEBIAN := cmark pulldown-cmark librust-pulldown-cmark-dev cargo rustc libstd-rust-dev-wasm32 clang lld wasi-libc libclang-rt-dev-wasm32 cmake dpkg-dev
@@ -212,33 +241,41 @@ build/mcp/bin/python:
 servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers of others as plugins, beside the same servers natively (on port 80 of loopback)
 	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
 
-registry: $(BIN) ## push to a registry server of Debian with TLS and a login, and add from it
-	@command -v docker-registry >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends docker-registry; } >/dev/null
-	go test -tags programs ./cmd/sallyport -run 'TestRegistry_' -count=1 -v
+registry: $(BIN) ## push to a registry server of Debian with TLS and a login, sign with keys of minisign, and add from it
+	@command -v docker-registry >/dev/null && command -v minisign >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends docker-registry minisign; } >/dev/null
+	go test -tags programs -timeout 20m ./cmd/sallyport -run 'TestRegistry_' -count=1 -v
 
 # The server is Debian's, in a folder of its own, and no cluster of the machine is made or touched.
-postgres: ## the tests of the store, of tasks and of the model of at most once on a PostgreSQL server
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
+POSTGRESQL = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
 	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
-	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./protocol/task ./protocol/idempotency -count=1
+postgres: ## the tests of the store, of tasks, of sessions and of the model of at most once on a PostgreSQL server
+	@$(POSTGRESQL)
+	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./hostfuncs/state/usage ./protocol/task ./protocol/idempotency -count=1
 	go run ./cmd/withpostgres go test -tags postgres ./protocol -run "TestModel$$" -count=1 -model.n 300
+	go run ./cmd/withpostgres go test -tags postgres ./protocol -run "TestCallers" -count=1
+	go run ./cmd/withpostgres go test -tags postgres ./transport/streamable -run "TestPool" -count=1
+
+replicas: ## three hosts on one PostgreSQL behind haproxy, disturbed for REPLICASTIME, and a rolling update
+	@command -v haproxy >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends haproxy; } >/dev/null
+	@$(POSTGRESQL)
+	go test -tags replicas ./cmd/sallyport -run 'TestCluster_' -count=1 -v -timeout 90m -replicas.for $(REPLICASTIME)
 
 deploy: $(STRICT) ## the Helm chart and the manifests: rendered, linted, and decoded by the types of the Kubernetes API
 	cd deploy/testdata/charttest && ../../../$(STRICT) ./...
 
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
 	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
-	go test -tags clients ./cmd/sallyport -run 'TestBrowser' -count=1 -v
+	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestBrowser' -count=1 -v
 
 signin: $(BIN) plugins build/clients/node_modules build/mcp/bin/python ## the SDKs' clients sign people in at a real authorization server, oidc-provider
-	go test -tags clients ./cmd/sallyport -run 'TestSignin_' -count=1 -v
+	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestSignin_' -count=1 -v
 
-dashboard: $(BIN) plugins ## the dashboard and the alert rules in deploy/, with a Prometheus of Debian that scrapes a host
-	@command -v promtool >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends prometheus; } >/dev/null
-	go test -tags programs ./cmd/sallyport -run 'TestDashboard_' -count=1 -v
+dashboard: $(BIN) plugins ## the dashboard and the alert rules in deploy/, with a Prometheus of Debian that scrapes a host, and build/dashboard.png
+	@command -v promtool >/dev/null && command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends prometheus chromium; } >/dev/null
+	go test -tags programs -timeout 20m ./cmd/sallyport -run 'TestDashboard_' -count=1 -v
 
 conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
-	go test -tags clients ./cmd/sallyport -run 'TestConformance' -count=1 -v
+	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestConformance' -count=1 -v
 
 clean: ## remove build/
 	rm -rf build

@@ -15,17 +15,18 @@ type said struct {
 	Reason string        `json:"reason,omitempty"`
 	Needs  string        `json:"needs,omitempty"` // the line that would allow it
 	Hint   string        `json:"hint,omitempty"`
+	Named  bool          `json:"named,omitempty"` // Hint names the caller
 	Final  bool          `json:"final,omitempty"`
 	Kind   runtime.Kind  `json:"kind,omitempty"`
 	Later  time.Duration `json:"later,omitempty"`
 }
 
 func saidNo(r *refusal) said {
-	return said{Reason: r.reason, Needs: r.line, Hint: r.hint, Final: r.final, Kind: r.kind, Later: r.later}
+	return said{Reason: r.reason, Needs: r.line, Hint: r.hint, Named: r.named, Final: r.final, Kind: r.kind, Later: r.later}
 }
 
 func (s said) refusal() *refusal {
-	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, final: s.Final, kind: s.Kind, later: s.Later}
+	return &refusal{reason: s.Reason, line: s.Needs, hint: s.Hint, named: s.Named, final: s.Final, kind: s.Kind, later: s.Later}
 }
 
 // decide evaluates the grants for an effect, then the answers of the operator and the caller.

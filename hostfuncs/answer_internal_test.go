@@ -8,7 +8,7 @@ import (
 
 // TestSaid_keepsEveryFieldOfDenial checks that the journal keeps every field of a denial.
 func TestSaid_keepsEveryFieldOfDenial(t *testing.T) {
-	r := refusal{reason: "r", line: "l", hint: "h", final: true, kind: "limit", later: 7}
+	r := refusal{reason: "r", line: "l", hint: "h", named: true, final: true, kind: "limit", later: 7}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

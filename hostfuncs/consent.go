@@ -130,9 +130,9 @@ func (c *consents) consultNow(ctx context.Context, e effect, d grant.Decision, r
 
 // standing returns the denial for the state of the effect's question, with the command to type.
 func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Verdict) *refusal {
-	orLine := ", or the line " + q.Line
+	orLine, named := ", or the line "+c.rules.forCaller(q.Line), c.rules.policy.divided
 	if e.veiled() {
-		orLine = ""
+		orLine, named = "", false
 	}
 	switch v {
 	case consent.Refused:
@@ -142,7 +142,7 @@ func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Ve
 		if q.Want != "" && q.Want != q.Line {
 			asked += ", and may allow with --want --always all of " + printable(q.Want)
 		}
-		return &refusal{reason: r.reason + asked, hint: c.rules.session.command("allow", q.ID) + orLine}
+		return &refusal{reason: r.reason + asked, hint: c.rules.session.command("allow", q.ID) + orLine, named: named}
 	case consent.Crowded:
 		r = r.because(fmt.Sprintf("%d questions of this plugin wait or were refused", store.MaxOfOne))
 	case consent.Full:
@@ -150,7 +150,7 @@ func (c *consents) standing(e effect, r *refusal, q store.Question, v consent.Ve
 	default:
 		return r
 	}
-	r.hint = c.rules.session.command("pending") + " and " + c.rules.session.command("grants") + " list them" + orLine
+	r.hint, r.named = c.rules.session.command("pending")+" and "+c.rules.session.command("grants")+" list them"+orLine, named
 	return r
 }
 

@@ -80,6 +80,7 @@ type refusal struct {
 	reason string        // follows the act and a colon
 	line   string        // narrowest line that would allow it; empty if none would
 	hint   string        // command to type instead of adding the line; empty is the line
+	named  bool          // the hint names the caller, and is not for the plugin
 	final  bool          // no grant or answer can allow it
 	kind   runtime.Kind  // error kind for the guest; empty is runtime.KindDenied
 	later  time.Duration // delay after which a retry may succeed; zero is unknown
@@ -196,25 +197,31 @@ func (g *Gate) account(ctx context.Context, e *effect, d grant.Decision) error {
 
 // deny records a denial and returns its error.
 func (g *Gate) deny(e effect, r *refusal) error {
-	act := g.policy.redact(cut(printable(e.act), maxAct))
+	r = g.rules.limited(r)
+	act := g.rules.redact(cut(printable(e.act), maxAct))
 	reason := fmt.Sprintf("plugin %q may not %s: %s", g.policy.plugin.Name, act, r.reason)
-	err := denialError(g.policy, e, r, reason, g.session.here())
+	err := denialError(&g.rules, e, r, reason, g.session.here())
 	denial := receipt.Denial{Family: e.family, Effect: act, Reason: reason, Hint: r.told()}
 	if e.veiled() {
 		denial.Told = err.Message
 	}
 	if g.record.deny(denial) {
-		g.policy.host.options.Logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID,
+		g.policy.host.options.Logger.Info("denied", "plugin", g.policy.plugin.Name, "call", g.call.ID, g.call.Trace.Attr(),
 			"effect", act, "reason", r.reason, "hint", cmp.Or(r.hint, g.policy.host.advice(g.policy.plugin.Name, r.line, true)))
 	}
 	g.session.denied(err)
+	if r.named || g.policy.divided && r.hint == "" {
+		anonymous := *err // the plugin does not learn its caller from the hint
+		anonymous.Hint = ""
+		return &anonymous
+	}
 	return err
 }
 
 // denialError returns the caller's error for a denial. A caller that must not learn the targets of the operator's links
 // gets neither the path nor its line, and only a caller that is here learns host paths.
-func denialError(p *Policy, e effect, r *refusal, reason string, here bool) *runtime.AskError {
-	kind := cmp.Or(r.kind, runtime.KindDenied)
+func denialError(rules *rules, e effect, r *refusal, reason string, here bool) *runtime.AskError {
+	kind, p := cmp.Or(r.kind, runtime.KindDenied), rules.policy
 	if !e.veiled() {
 		err := askErrorf(kind, "%s", reason)
 		err.Hint, err.RetryAfterMs = cmp.Or(r.hint, p.host.advice(p.plugin.Name, r.line, here)), r.later.Milliseconds()
@@ -224,7 +231,7 @@ func denialError(p *Policy, e effect, r *refusal, reason string, here bool) *run
 	if r.final {
 		why = "a link on the way leads to a protected path"
 	}
-	err := askErrorf(kind, "plugin %q may not %s: %s", p.plugin.Name, p.redact(cut(printable(e.told), maxAct)), why)
+	err := askErrorf(kind, "plugin %q may not %s: %s", p.plugin.Name, rules.redact(cut(printable(e.told), maxAct)), why)
 	err.Hint, err.RetryAfterMs = r.hint, r.later.Milliseconds()
 	return err
 }

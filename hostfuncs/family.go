@@ -58,8 +58,8 @@ type family struct {
 // families returns the table, in the order in which Explain tries them.
 func families() []family {
 	return []family{
-		keyFamily(), secretFamily(), toolFamily(), samplingFamily(), elicitationFamily(), rootsFamily(), fileFamily(), webFamily(),
-		logFamily(), progressFamily(), listFamily(), clientFamily(),
+		keyFamily(), secretFamily(), toolFamily(), resourceFamily(), samplingFamily(), elicitationFamily(), rootsFamily(), fileFamily(), webFamily(),
+		logFamily(), progressFamily(), listFamily(), clientFamily(), callerFamily(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
@@ -42,6 +43,8 @@ type Call struct {
 	// Trial is a recorded call whose run this is; nil for a call that is performed. A trial performs nothing outside of
 	// the plugin: answers come from the recording.
 	Trial *recording.Call
+	// Settle takes the use of the call when it ends, see Policy.Begin; nil takes none.
+	Settle func(usage.Amount)
 	// Changed takes the plugin's notification that one of its lists or resources changed; nil refuses it.
 	Changed func(method string, params json.RawMessage)
 }
@@ -91,7 +94,7 @@ func (p *Policy) NewGate(c Call) *Gate {
 		g.intents.above = &above.intents
 	}
 	g.writes.keys.policy, g.writes.keys.call = p, &g.call
-	g.tape = newTape(p, &g.call, g.replay.journal)
+	g.tape = newTape(&g.rules, g.replay.journal)
 	g.replay.tape = g.tape
 	g.traffic.limits = &p.plugin.Limits
 	return g
@@ -122,6 +125,7 @@ func newState(g *Gate) *wasi.State {
 		_ = g.deny(effect{family: "fs", act: "reach " + path + " from " + folder}, &refusal{reason: "a path does not leave the folder it starts in"})
 	}
 	g.policy.plugin.settle(&o)
+	g.program.observe(&o)
 	if o.Tree == nil {
 		mount(g, &o)
 	}

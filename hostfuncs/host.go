@@ -22,6 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
@@ -49,6 +50,8 @@ type Options struct {
 	Forms *elicit.Desk
 	// Store keeps the plugins' keys and values; nil disables kv methods. The host does not close it.
 	Store *store.Store
+	// Usage counts calls for the quotas of their callers; nil counts none.
+	Usage *usage.Meter
 	// State is the folder for persistent and pending state; empty is a folder of this user in the system's folder for
 	// temporary files.
 	State string
@@ -77,8 +80,10 @@ type Host struct {
 	effects   *effects
 	protected protection
 	caller    atomic.Pointer[Caller]
-	stop      context.Context // done when the host is closed
-	cancel    context.CancelFunc
+
+	pseudonyms pseudonyms
+	stop       context.Context // done when the host is closed
+	cancel     context.CancelFunc
 
 	mu       sync.Mutex
 	policies map[*Policy]struct{} // open ones

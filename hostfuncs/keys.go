@@ -58,7 +58,7 @@ func (k *keys) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	k.policy.host.options.Logger.Error("the store failed", "plugin", k.policy.plugin.Name, "call", k.call.ID, "error", err)
+	k.policy.host.options.Logger.Error("the store failed", "plugin", k.policy.plugin.Name, "call", k.call.ID, "error", err, k.call.Trace.Attr())
 	return askErrorf(runtime.KindUnavailable, "the store is unavailable")
 }
 

@@ -89,7 +89,7 @@ func (l *landing) run(ctx context.Context) error {
 		keys = &joint{ctx: context.WithoutCancel(ctx), store: l.host.options.Store, kept: kept}
 	}
 	if err := commit.LandWith(ctx, dir, set.changes, keys); err != nil {
-		if !errors.Is(err, commit.ErrHalf) {
+		if !errors.Is(err, commit.ErrHalf) && !errors.Is(err, store.ErrUnknown) {
 			l.intents.recant(saving)
 		}
 		return err
@@ -125,6 +125,10 @@ func (l *landing) failure(err error, local bool, quota int64) error {
 	switch {
 	case errors.Is(err, commit.ErrHalf):
 		end.Kind, end.Message = runtime.KindInternal, commit.ErrHalf.Error()
+	case errors.Is(err, store.ErrUnknown):
+		end.Kind, end.Message = runtime.KindInternal, "the database was lost while its keys were committed, and whether they were kept is not known"
+	case errors.Is(err, store.ErrFenced):
+		end.Message = "another host runs the task by now, and nothing was written here"
 	case errors.As(err, &key):
 		end.Kind = runtime.KindConflict
 		end.Message = fmt.Sprintf("key %q was changed by another call, and nothing was written", cut(key.Key, maxMethod))

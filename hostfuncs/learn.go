@@ -30,9 +30,9 @@ func (l *learner) learn(e effect, allowed bool) {
 		by = l.allowing(e)
 	}
 	private := allowed && e.decide(l.rules.grants).Private
-	for _, line := range l.proposed(e, by, private) {
+	for _, line := range l.forCallers(l.proposed(e, by, private), by) {
 		if l.covers(line, e, private) && l.stays(line, by) {
-			l.needs(l.rules.policy.redact(line), allowed)
+			l.needs(l.rules.redact(line), allowed)
 			return
 		}
 	}
@@ -62,6 +62,29 @@ func (l *learner) proposed(e effect, by []allowing, private bool) (lines []strin
 		}
 	}
 	return append(lines, last...)
+}
+
+// forCallers limits proposed lines to the callers of an allowing line, unless a line for all callers allows the effect
+// too. The line of a denied effect is for its caller, as that of the denial.
+func (l *learner) forCallers(lines []string, by []allowing) []string {
+	if !l.rules.policy.divided || slices.ContainsFunc(by, func(a allowing) bool { return len(a.written.Who) == 0 }) {
+		return lines
+	}
+	var out []string
+	for _, line := range lines {
+		g, err := grant.ParseLine(line)
+		if err != nil {
+			continue
+		}
+		if len(by) == 0 {
+			out = append(out, l.rules.forCaller(line))
+			continue
+		}
+		if g, err = g.ForCallers(by[0].written.Who...); err == nil {
+			out = append(out, g.String())
+		}
+	}
+	return out
 }
 
 // allowing is a line of the plugin that can allow an effect in this call: as written, and with the workspace bound.

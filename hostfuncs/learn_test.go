@@ -118,6 +118,47 @@ func (noTools) CallTool(context.Context, hostfuncs.Nested) (json.RawMessage, err
 	return nil, errors.New("there is none")
 }
 
+func (noTools) Publisher(hostfuncs.Nested) string { return "notes" }
+
+func (noTools) ReadResource(context.Context, hostfuncs.Nested) (json.RawMessage, error) {
+	return nil, errors.New("there is none")
+}
+
+// A resource that was refused is learned as its URI, with any arguments.
+func TestLearn_resourceIsItsURI(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                      `refused resources: {notes: "memo://notes/7"}`,
+		`resources: {notes: "memo://notes/**"}`: `used resources: {notes: "memo://notes/7"}`,
+		`resources: {notes: "memo://notes/{args.id}"}`: `used resources: {notes: "memo://notes/{args.id}"}`,
+	} {
+		h := hostfuncs.NewHost(nil)
+		h.SetCaller(noTools{})
+		p := hostfuncs.Plugin{Name: "demo", Learn: true, Grants: grant.NewSet()}
+		if line != "" {
+			p.Grants = mustSet(t, line)
+		}
+		params := json.RawMessage(`{"name":"get","arguments":{"id":"7"}}`)
+		g := h.Plugin(p).NewGate(hostfuncs.Call{ID: "c1", Method: "tools/call", Entry: grant.Entry{Kind: "tool", Name: "get"},
+			Values: grant.ArgumentValues(json.RawMessage(`{"id":"7"}`)), Params: params})
+		if _, err := g.Ask(t.Context(), "resources/read", json.RawMessage(`{"uri":"memo://notes/7"}`), nil); err == nil {
+			t.Errorf("%s: got no error, want one", line)
+		}
+		got := ""
+		for _, l := range g.Receipt().Learnt {
+			got = "used "
+			if l.Refused > 0 {
+				got = "refused "
+			}
+			got += grant.Unquote(l.Line)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
+		g.Close()
+		h.Close()
+	}
+}
+
 // TestLearn_lineAllowsItsEffect checks that a learned line allows its effect: no other line denies it, max_grants
 // covers it, and it names an address that must be named.
 func TestLearn_lineAllowsItsEffect(t *testing.T) {

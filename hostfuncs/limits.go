@@ -1,11 +1,16 @@
 package hostfuncs
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -20,6 +25,24 @@ type Limits struct {
 // Admit admits one call of a principal, and returns the function that ends it. The error is an *AskError with the
 // limit and the time of a retry.
 func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.admit(principal) }
+
+// Begin counts a call for the quotas of its caller, see usage.Meter. The returned function, nil without a quota, goes
+// into Call.Settle.
+func (p *Policy) Begin(ctx context.Context, caller identity.Identity) (settle func(usage.Amount), err error) {
+	return p.host.options.Usage.Begin(ctx, caller)
+}
+
+// amountOf returns the use of a call, without that of nested ones, which are calls of their own.
+func amountOf(r receipt.Receipt) (a usage.Amount) {
+	a.Fuel = int64(min(r.Fuel, math.MaxInt64))
+	for _, e := range r.Effects {
+		if e.Family == "net" {
+			a.Requests += int64(e.Count)
+			a.Bytes += e.Sent + e.Received
+		}
+	}
+	return a
+}
 
 // traffic counts the bytes of a call's requests and answers, and enforces their limits. It is safe for concurrent use.
 type traffic struct {

@@ -92,9 +92,8 @@ func (p *Policy) log(call string, l slog.Level, msg string, attrs ...any) {
 // output is one standard stream of a guest: each line goes to the host's log, and the end is kept. It accepts all
 // input, so that a guest cannot block on it.
 type output struct {
-	policy *Policy
-	call   *Call
-	name   string // stdout or stderr
+	rules *rules // of its call
+	name  string // stdout or stderr
 
 	mu      sync.Mutex
 	tail    []byte // the end of all output
@@ -106,7 +105,7 @@ type output struct {
 type outputs struct{ stdout, stderr output }
 
 func (g *Gate) newOutputs() *outputs {
-	return &outputs{output{policy: g.policy, call: &g.call, name: "stdout"}, output{policy: g.policy, call: &g.call, name: "stderr"}}
+	return &outputs{output{rules: &g.rules, name: "stdout"}, output{rules: &g.rules, name: "stderr"}}
 }
 
 // flush logs the lines that have not ended.
@@ -152,11 +151,11 @@ func (o *output) emit() {
 		return
 	}
 	if o.written += len(line) + 1; o.written > maxLogged {
-		o.policy.log(o.call.ID, slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
+		o.rules.policy.log(o.rules.call.ID, slog.LevelWarn, "the call writes too much, the rest is dropped", "stream", o.name, "bytes", maxLogged)
 		return
 	}
-	text := o.policy.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
-	o.policy.log(o.call.ID, slog.LevelInfo, printable(text), "stream", o.name)
+	text := o.rules.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
+	o.rules.policy.log(o.rules.call.ID, slog.LevelInfo, printable(text), "stream", o.name)
 }
 
 func (o *output) flush() {

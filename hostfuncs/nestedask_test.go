@@ -28,6 +28,12 @@ func (w *within) CallTool(ctx context.Context, n hostfuncs.Nested) (json.RawMess
 	return json.RawMessage(`{"content":[]}`), g.Land(ctx)
 }
 
+func (*within) Publisher(hostfuncs.Nested) string { return "inner" }
+
+func (w *within) ReadResource(ctx context.Context, n hostfuncs.Nested) (json.RawMessage, error) {
+	return w.CallTool(ctx, n)
+}
+
 // calling makes calls of a plugin that may call a second one.
 func calling(t *testing.T, method string) func(*journal.Journal) *hostfuncs.Gate {
 	kept := store.New(store.Options{Dir: t.TempDir()})

@@ -126,7 +126,7 @@ func requestEffect(rules *rules, r *egress.Request) effect {
 		act += " (where " + cut(r.From, maxAct) + " redirects)"
 	}
 	return effect{
-		family: "net", act: act, target: r.Target(), changes: !grant.IsSafe(r.Method), intent: intended(rules.policy, r),
+		family: "net", act: act, target: r.Target(), changes: !grant.IsSafe(r.Method), intent: intended(rules, r),
 		decide: func(s *grant.Set) grant.Decision { return decideNet(s, r) },
 		near:   func(d grant.Decision) string { return nearNet(rules.policy.net, r.URL.Hostname(), d) },
 		web: web{
@@ -196,7 +196,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 			g.record.count("net", r.Target(), 0, int64(len(data)), 0)
 			g.session.noteRetry(status, h)
 			redactHeader(g, h)
-			return g.policy.vault.Redactor()
+			return g.rules.vault.Redactor()
 		},
 		Read: func(n int) error {
 			g.record.count("net", r.Target(), 0, 0, int64(n))
@@ -217,7 +217,7 @@ func (f *fetching) send(ctx context.Context, d grant.Decision, intent string) er
 
 // holdsSecrets reports whether a server could echo a value that the plugin must not see.
 func holdsSecrets(r *rules) bool {
-	return len(r.grants.Secrets()) > 0 || r.policy.vault.Redactor() != nil
+	return len(r.grants.Secrets()) > 0 || r.vault.Redactor() != nil
 }
 
 // countSent counts a request before it is sent, and the secrets in it.
@@ -295,20 +295,20 @@ func unsent(ctx context.Context, g *Gate, r *egress.Request, secrets []string, e
 		return over(ctx)
 	case errors.As(err, &ask):
 		redacted := *ask
-		redacted.Message = g.policy.redact(ask.Message)
+		redacted.Message = g.rules.redact(ask.Message)
 		return &redacted
 	}
 	return err
 }
 
 // intended describes the change that a request makes; empty for a safe method.
-func intended(p *Policy, r *egress.Request) string {
+func intended(rules *rules, r *egress.Request) string {
 	if grant.IsSafe(r.Method) {
 		return ""
 	}
 	at := *r.URL
 	at.RawQuery = ""
-	return p.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
+	return rules.redact(cut(r.Method, maxMethod) + " " + cut(at.Redacted(), maxAct))
 }
 
 // watchIntent watches one request. begin records its intent before it is sent. recant is for its failure: if no

@@ -66,6 +66,8 @@ type Policy struct {
 	// confirms is set if lines ask for a confirmation.
 	confirms bool
 	varies   bool // the grants depend on the call
+	divided  bool // lines are for some callers
+	owned    bool // callers have secrets of their own
 	// written are the lines of plugin.Grants, in their order, before the workspace was bound.
 	written []grant.Grant
 }
@@ -79,7 +81,8 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	written := p.Grants.Lines()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
 	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
-	policy.varies, policy.written = p.Grants.Lines().Varies(), written
+	policy.varies, policy.divided, policy.written = p.Grants.Lines().Varies(), p.Grants.Lines().NamesCallers(), written
+	policy.owned = slices.ContainsFunc(p.Grants.Secrets(), func(s grant.Secret) bool { return s.PerPrincipal })
 	policy.args, policy.env = []string{p.Name}, policy.environment()
 	policy.wants = placed(p)
 	policy.confirms = slices.ContainsFunc(p.Grants.Lines(), func(g grant.Grant) bool { return g.Ask })
@@ -91,7 +94,7 @@ func (h *Host) Plugin(p Plugin) *Policy {
 
 // at binds a line to this plugin.
 func (p *Policy) at(line grant.Grant) []grant.Grant {
-	return grant.NewSet(line).At(p.plugin.Name, p.plugin.Workspace).Lines()
+	return grant.NewSet(p.plugin.Grants.Lines().ResolveAs(line)).At(p.plugin.Name, p.plugin.Workspace).Lines()
 }
 
 // Close closes idle connections. Open gates stay usable, so that a policy can be closed as soon as it is replaced.
@@ -140,6 +143,3 @@ func (h *Host) Secrets() secret.Kept {
 	}
 	return secret.Kept{Dir: filepath.Join(h.options.State, "secrets")}
 }
-
-// redact removes the values of the plugin's secrets from a text.
-func (p *Policy) redact(text string) string { return p.vault.Redactor().String(text) }

@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +24,15 @@ type process struct {
 	stdout, stderr io.Writer
 	polls          bool // the standard streams are non-blocking
 	waits          func(next time.Duration)
+	clock          func() // see runtime.CommandLine
+	traced         bool
 }
 
 // Launch sets the command line and the streams of a program, before the guest runs. The operator's variables win over
 // those of the command line; a nil stdin is at its end. Standard error also goes to the log.
 func (g *Gate) Launch(l runtime.CommandLine, stdin io.Reader, stdout, stderr io.Writer) {
 	g.program = &process{args: slices.Clone(l.Args), env: slices.Concat(l.Env, g.placeholders(l.Secrets)), secrets: l.Secrets,
-		stdin: stdin, stdout: stdout, stderr: stderr}
+		stdin: stdin, stdout: stdout, stderr: stderr, clock: l.Clock, traced: l.Traced}
 }
 
 // LaunchServer is Launch for a program that serves MCP on its standard streams, and returns its standard input. Standard
@@ -122,6 +125,44 @@ func (p *process) run(o *wasi.Options) {
 	}
 	o.Nonblock, o.Waits = p.polls, p.waits
 	o.Stdin, o.Stdout, o.Stderr = p.stdin, p.stdout, io.MultiWriter(o.Stderr, p.stderr)
+	switch {
+	case p.clock != nil: // its trace is not for the log
+		o.Stderr = p.stderr
+	case p.traced:
+		o.Stderr = &behindLine{Writer: o.Stderr}
+	}
+}
+
+// observe makes each reading of the monotonic clock known. A nil process changes nothing.
+func (p *process) observe(o *wasi.Options) {
+	if p == nil || p.clock == nil {
+		return
+	}
+	monotonic := o.Monotonic
+	o.Monotonic = func() int64 {
+		p.clock()
+		return monotonic()
+	}
+}
+
+// behindLine drops the first line of a stream.
+type behindLine struct {
+	io.Writer
+	begun bool // the second line
+}
+
+// Write implements io.Writer.
+func (b *behindLine) Write(p []byte) (int, error) {
+	rest := p
+	if !b.begun {
+		_, rest, b.begun = bytes.Cut(p, []byte("\n"))
+	}
+	if len(rest) > 0 {
+		if n, err := b.Writer.Write(rest); err != nil {
+			return len(p) - len(rest) + n, err
+		}
+	}
+	return len(p), nil
 }
 
 // readChunk is the size of a read of a whole file, in bytes.

@@ -29,7 +29,7 @@ func (c *consents) question(e effect, d grant.Decision) (q store.Question, why s
 	if q.Line = e.decide(nil).Suggest; q.Line == "" || again {
 		return q, "", false
 	}
-	if c.rules.policy.redact(q.Line) != q.Line || c.rules.policy.redact(q.Want) != q.Want { // secret values are neither stored nor shown
+	if c.rules.redact(q.Line) != q.Line || c.rules.redact(q.Want) != q.Want { // secret values are neither stored nor shown
 		return q, "", false
 	}
 	if q.Binding = fingerprint(e); q.Binding == "" {
@@ -67,7 +67,7 @@ func (r *rules) shown(e effect) (text string, whole bool) {
 	if fields := fieldsOf(e.web.header); len(fields) > 0 {
 		text += ", with the header " + strings.Join(fields, ", ")
 	}
-	text = r.policy.redact(printable(text))
+	text = r.redact(printable(text))
 	return text, len(text) <= maxShown
 }
 

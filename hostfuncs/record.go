@@ -140,6 +140,9 @@ type ReceiptListener interface {
 
 // finish writes the call to the audit log and gives the caller its receipt.
 func finish(g *Gate) {
+	if g.call.Settle != nil {
+		g.call.Settle(amountOf(g.Receipt()))
+	}
 	h := g.policy.host
 	chain := g.call.Chain
 	if h.options.Audit == nil && chain != nil && chain.receipt != nil {
@@ -153,13 +156,13 @@ func finish(g *Gate) {
 		return // it touched nothing, as nearly each
 	}
 	r.Millis = float64(time.Since(g.record.begun).Microseconds()) / 1000
-	by := receipt.Caller{Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.session.traceLine}
+	by := receipt.Caller{Principal: g.call.Principal, Method: g.call.Method, Tool: g.call.Tool, Trace: g.call.Trace, Span: g.session.trace()}
 	mark, err := h.options.Audit.Append(r.Line(by))
 	if h.options.Ended != nil {
 		h.options.Ended(r, by)
 	}
 	if err != nil {
-		h.options.Logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err)
+		h.options.Logger.Error("the audit log cannot be written", "call", g.call.ID, "error", err, g.call.Trace.Attr())
 	} else {
 		r.Audit = mark.String()
 	}

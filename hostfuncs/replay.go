@@ -227,7 +227,7 @@ func (r *replay) begin(ctx context.Context, what, family string, request ...[]by
 	}
 	if log := r.policy.host.options.Audit; log != nil && r.journal.Kept() { // so that a crash loses no earlier audit entries
 		if err := log.Sync(); err != nil {
-			r.policy.host.options.Logger.Error("the audit log cannot be brought to the disk", "call", r.call.ID, "error", err)
+			r.policy.host.options.Logger.Error("the audit log cannot be brought to the disk", "call", r.call.ID, "error", err, r.call.Trace.Attr())
 		}
 	}
 	if err := r.journal.Begin(what, family, request...); err != nil {
@@ -244,7 +244,7 @@ func (r *replay) unknown(ctx context.Context, err error) bool {
 
 // unnoted returns the error for a change that could not be recorded.
 func (r *replay) unnoted(err error) error {
-	r.policy.host.options.Logger.Error("the journal of a call cannot be written", "plugin", r.policy.plugin.Name, "call", r.call.ID, "error", err)
+	r.policy.host.options.Logger.Error("the journal of a call cannot be written", "plugin", r.policy.plugin.Name, "call", r.call.ID, "error", err, r.call.Trace.Attr())
 	return askErrorf(runtime.KindUnavailable, "the host cannot write its journal, so nothing was changed")
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -21,6 +23,7 @@ type rules struct {
 	session *session // asked for its roots
 	replay  *replay
 	grants  *grant.Set // bound to this call
+	vault   *secret.Vault
 }
 
 // bind binds the plugin's grants to the call.
@@ -30,7 +33,13 @@ func (r *rules) bind() {
 		r.grants = r.bound(r.grants)
 	}
 	r.grants = r.call.Chain.bound(r.grants)
+	if r.vault = r.policy.vault; r.policy.owned {
+		r.vault = r.vault.For(r.call.Principal)
+	}
 }
+
+// redact removes the values of the plugin's secrets from a text, and those of its caller.
+func (r *rules) redact(text string) string { return r.vault.Redactor().String(text) }
 
 // bound binds the values of the call in a set.
 func (r *rules) bound(s *grant.Set) *grant.Set { return s.Bind(r.values()) }
@@ -38,7 +47,7 @@ func (r *rules) bound(s *grant.Set) *grant.Set { return s.Bind(r.values()) }
 // values returns the values that the call binds in grants.
 func (r *rules) values() grant.Call {
 	return grant.Call{
-		Entry: r.call.Entry, Values: r.call.Values, Home: r.policy.host.places.Home,
+		Entry: r.call.Entry, Caller: identity.Of(r.call.Principal, r.call.Roles), Values: r.call.Values, Home: r.policy.host.places.Home,
 		URL: func(text string) (*url.URL, error) { return egress.ParseURL(text, nil) },
 	}
 }
@@ -70,14 +79,40 @@ func (r *rules) check(e effect) (grant.Decision, *refusal) {
 		d = e.decide(r.grants)
 	}
 	if d.Allowed {
-		return d, r.beyond(e, d)
+		return d, r.limited(r.beyond(e, d))
 	}
 	open := r.unfilled(e, d)
 	if open == "" && e.near != nil {
 		open = e.near(d)
 	}
 	reason := reasonOf(d) + open
-	return d, &refusal{reason: reason, line: r.suggested(e, d)}
+	return d, r.limited(&refusal{reason: reason, line: r.suggested(e, d)})
+}
+
+// limited returns a denial whose line is that of forCaller; nil is none.
+func (r *rules) limited(no *refusal) *refusal {
+	if no == nil || no.line == "" || !r.policy.divided {
+		return no
+	}
+	own := *no
+	own.line = r.forCaller(no.line)
+	return &own
+}
+
+// forCaller returns a suggested line for this caller alone if the operator distinguishes the callers of the plugin, which
+// must not widen the rights of others. Commands of the operator get the line for all.
+func (r *rules) forCaller(line string) string {
+	if line == "" || !r.policy.divided || r.call.Principal == "cli" {
+		return line
+	}
+	g, err := grant.ParseLine(line)
+	if err == nil {
+		g, err = g.ForCallers(r.call.Principal)
+	}
+	if err != nil {
+		return ""
+	}
+	return g.String()
 }
 
 // suggested returns the line that would allow a denied effect. It is empty if none would, and for targets that are
@@ -161,7 +196,7 @@ func (r *rules) unfilled(e effect, d grant.Decision) string {
 	if i < 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %s of %s is not filled, since %s", all[i].Binding, lineOf(&grant.Grant{Line: all[i].Line}), r.policy.redact(printable(all[i].Why)))
+	return fmt.Sprintf(": %s of %s is not filled, since %s", all[i].Binding, lineOf(&grant.Grant{Line: all[i].Line}), r.redact(printable(all[i].Why)))
 }
 
 // askRoots binds {roots} when no other line allows a file effect, and reports whether any line needed it. The client
@@ -236,5 +271,5 @@ func (r *rules) lines(line string) []grant.Grant {
 	if err != nil {
 		return nil
 	}
-	return r.bound(grant.NewSet(r.policy.at(g)...)).Lines()
+	return r.bound(grant.NewSet(r.policy.at(g.ForAll())...)).Lines() // the answer is for this caller
 }

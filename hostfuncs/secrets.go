@@ -48,7 +48,7 @@ func (g *Gate) Secret(ctx context.Context, nameOrSource string) (text string, ok
 		case line.Name != nameOrSource && line.From != nameOrSource:
 			continue
 		case !line.Reveal:
-			return g.policy.vault.Placeholder(line.Name), true, nil
+			return g.rules.vault.Placeholder(line.Name), true, nil
 		}
 		answer, err := g.Ask(ctx, "secrets/get", jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, line.Name)}}.Append(nil), nil)
 		text, _ = jsonraw.String(jsonraw.Get(answer, "value"))
@@ -67,14 +67,14 @@ func inject(g *Gate, out *http.Request, r *egress.Request, data []byte) (put []s
 	put = make([]string, 0, len(lines)) // not nil: the answer may contain a value all the same
 	used := map[string]bool{}
 	for _, line := range lines {
-		placeholder := g.policy.vault.Placeholder(line.Name)
+		placeholder := g.rules.vault.Placeholder(line.Name)
 		held := carries(out, data, placeholder)
 		if !held && (line.Text == "" || used[strings.ToLower(line.Header)+"?"+line.Query]) {
 			continue
 		}
-		value, err := g.policy.vault.Value(line, g.session.flags())
+		value, err := g.rules.vault.Value(line, g.session.flags())
 		if err != nil {
-			return nil, &refusal{reason: asAskError(err).Message, kind: runtime.KindUnavailable, final: true}
+			return nil, unavailable(err)
 		}
 		if held {
 			data = replaceIn(out, data, placeholder, value)
@@ -84,6 +84,13 @@ func inject(g *Gate, out *http.Request, r *egress.Request, data []byte) (put []s
 		put = append(put, line.Name)
 	}
 	return put, nil
+}
+
+// unavailable returns the denial for a value that cannot be had. The command that sets a value of the caller names the
+// caller.
+func unavailable(err error) *refusal {
+	ask := asAskError(err)
+	return &refusal{reason: ask.Message, hint: ask.Hint, named: ask.Hint != "", kind: runtime.KindUnavailable, final: true}
 }
 
 // putSecret sets the header or query parameter of a line.
@@ -151,7 +158,7 @@ func replaceIn(out *http.Request, data []byte, placeholder, value string) []byte
 // Redact removes the values of the plugin's secrets from text, as package secret detects them. It is for plugin
 // output, which is cleaned later: values split by invisible characters are detected in the cleaned form.
 func (g *Gate) Redact(text []byte) []byte {
-	r := g.policy.vault.Redactor()
+	r := g.rules.vault.Redactor()
 	if r == nil {
 		return text
 	}
@@ -175,13 +182,13 @@ func cleaned(text []byte) []byte {
 
 // redactHeader removes secret values from the header of an answer.
 func redactHeader(g *Gate, h http.Header) {
-	if g.policy.vault.Redactor() == nil {
+	if g.rules.vault.Redactor() == nil {
 		return
 	}
 	for name, values := range h {
-		clean := g.policy.redact
+		clean := g.rules.redact
 		if name == "Location" { // which is read for the next request
-			clean = g.policy.vault.Restorer(func(name string) bool { return hasPlaceholder(g.rules.grants, name) || g.program.holds(name) }).String
+			clean = g.rules.vault.Restorer(func(name string) bool { return hasPlaceholder(g.rules.grants, name) || g.program.holds(name) }).String
 		}
 		for i, v := range values {
 			values[i] = clean(v)
@@ -235,7 +242,10 @@ func revealSecret(ctx context.Context, g *Gate, params json.RawMessage, _ runtim
 		do: func(context.Context, grant.Decision) (err error) {
 			for _, line := range g.rules.grants.Secrets() {
 				if line.Name == name && line.Reveal {
-					value, err = g.policy.vault.Value(line, g.session.flags())
+					value, err = g.rules.vault.Value(line, g.session.flags())
+				}
+				if err != nil && asAskError(err).Hint != "" {
+					return unavailable(err)
 				}
 			}
 			return err

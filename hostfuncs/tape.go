@@ -24,6 +24,7 @@ import (
 // tape records the effects of one call with the host's answers: of a plugin whose calls are recorded, and of a trial. A
 // nil tape records nothing. Only the guest's goroutine uses it.
 type tape struct {
+	rules  *rules // of its call
 	policy *Policy
 	call   *Call
 	// clock gives the guest time and random numbers that a trial repeats.
@@ -40,11 +41,12 @@ type tape struct {
 var recorded = [...]string{"tools/call", "prompts/get", "resources/read"}
 
 // newTape returns the tape of a call; nil if it is neither recorded nor a trial.
-func newTape(p *Policy, c *Call, j *journal.Journal) *tape {
+func newTape(r *rules, j *journal.Journal) *tape {
+	p, c := r.policy, r.call
 	if c.Trial == nil && (p.plugin.Record <= 0 || p.host.options.Recordings == nil || c.DryRun || !slices.Contains(recorded[:], c.Method)) {
 		return nil
 	}
-	t := &tape{policy: p, call: c, clock: newClock(), seen: map[string]bool{}}
+	t := &tape{rules: r, policy: p, call: c, clock: newClock(), seen: map[string]bool{}}
 	switch {
 	case c.Trial != nil:
 		t.used = make([]bool, len(c.Trial.Exchanges))
@@ -151,7 +153,7 @@ func (t *tape) secrets(e *effect, content []byte) (names []string) {
 	if err != nil {
 		return nil
 	}
-	for _, line := range t.policy.plugin.Grants.SecretsFor(method, u) {
+	for _, line := range t.rules.grants.SecretsFor(method, u) {
 		held := bytes.Contains(content, []byte(t.policy.vault.Placeholder(line.Name))) || strings.Contains(u.RawQuery, t.policy.vault.Placeholder(line.Name))
 		if (held || line.Text != "") && !slices.Contains(names, line.Name) {
 			names = append(names, line.Name)
@@ -165,7 +167,7 @@ func (t *tape) plain(text []byte) []byte {
 	if len(text) == 0 {
 		return text
 	}
-	text = []byte(t.policy.redact(string(text)))
+	text = []byte(t.rules.redact(string(text)))
 	for _, s := range t.policy.plugin.Grants.Secrets() {
 		text = bytes.ReplaceAll(text, []byte(t.policy.vault.Placeholder(s.Name)), []byte("{secret "+s.Name+"}"))
 	}
@@ -224,12 +226,12 @@ func (g *Gate) Keep(answer json.RawMessage, err error) {
 		return
 	}
 	if t.full || len(answer) > recording.MaxCall {
-		g.policy.host.options.Logger.Debug("a call is too large to be recorded", "plugin", g.policy.plugin.Name, "call", g.call.ID)
+		g.policy.host.options.Logger.Debug("a call is too large to be recorded", "plugin", g.policy.plugin.Name, "call", g.call.ID, g.call.Trace.Attr())
 		return
 	}
 	c := t.ended(g, answer, err)
 	if err := g.policy.host.options.Recordings.Put(&c, g.policy.plugin.Record); err != nil {
-		g.policy.host.options.Logger.Warn("a call cannot be recorded", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err)
+		g.policy.host.options.Logger.Warn("a call cannot be recorded", "plugin", g.policy.plugin.Name, "call", g.call.ID, "error", err, g.call.Trace.Attr())
 	}
 }
 

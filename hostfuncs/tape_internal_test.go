@@ -20,7 +20,7 @@ func TestTrial_repeatsTimeAndRandomNumbers(t *testing.T) {
 	}
 	var first, again wasi.Options
 	(&tape{call: &Call{}, clock: clock}).settle(&first, false)
-	newTape(nil, &Call{Trial: &recording.Call{Clock: clock.Blank().Append(nil)}}, nil).settle(&again, false)
+	newTape(&rules{call: &Call{Trial: &recording.Call{Clock: clock.Blank().Append(nil)}}}, nil).settle(&again, false)
 	was, then, waited := numbers(&first)
 	if is, now, wait := numbers(&again); is != was || !now.Equal(then) || waited != time.Hour || wait != 0 {
 		t.Errorf("got %x at %v after %v, want %x at %v without a wait", is, now, wait, was, then)
@@ -30,7 +30,7 @@ func TestTrial_repeatsTimeAndRandomNumbers(t *testing.T) {
 // A trial of a damaged clock has one of its own.
 func TestTrial_survivesADamagedClock(t *testing.T) {
 	var o wasi.Options
-	newTape(nil, &Call{Trial: &recording.Call{Clock: []byte("damaged")}}, nil).settle(&o, false)
+	newTape(&rules{call: &Call{Trial: &recording.Call{Clock: []byte("damaged")}}}, nil).settle(&o, false)
 	if now := o.Now(); time.Since(now).Abs() > time.Hour {
 		t.Errorf("got %v, want about now", now)
 	}

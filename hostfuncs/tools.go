@@ -24,17 +24,25 @@ const (
 	maxNested = 100
 )
 
-// Caller calls the tools of plugins; the registry implements it. It is safe for concurrent use.
+// Caller calls the tools and reads the resources of plugins; the registry implements it. It is safe for concurrent use.
 type Caller interface {
 	// CallTool calls a tool by its public name for a running call. The context is the guest's, so that the same
 	// deadline applies to the callee. Errors are those of any call.
 	CallTool(ctx context.Context, n Nested) (json.RawMessage, error)
+	// Publisher returns the plugin that publishes the resource n.URI to the caller of a running call; "" if none does.
+	Publisher(n Nested) string
+	// ReadResource reads the resource n.URI of n.Plugin for a running call, as CallTool calls a tool.
+	ReadResource(ctx context.Context, n Nested) (json.RawMessage, error)
 }
 
 // Nested is a call made by a running call.
 type Nested struct {
 	Tool      string // public name
 	Arguments json.RawMessage
+
+	URI    string // of a resource
+	Plugin string // that publishes the resource
+
 	Principal string // of the outermost call
 	Roles     identity.Roles
 	DryRun    bool // as the outermost call
@@ -120,30 +128,35 @@ func callTool(ctx context.Context, g *Gate, params json.RawMessage, _ runtime.St
 		decide:   func(s *grant.Set) grant.Decision { return s.Tool(name, texts) },
 		learning: learning{propose: func(bound func(string) (string, bool)) string { return grant.ToolLine(name, texts, bound) }},
 		intent:   "the call of " + cut(name, maxMethod),
-		entry:    callEntry(&g.writes, params, &result),
+		entry:    callEntry("tools/call", &g.writes, params, &result),
 		do: func(ctx context.Context, _ grant.Decision) error {
-			chain := nextChain(g)
-			if chain.depth > maxDepth {
-				return askErrorf(runtime.KindLimit, "calls within calls are more than %d deep", maxDepth)
-			}
-			if chain.calls.Add(1) > maxNested {
-				return askErrorf(runtime.KindLimit, "the call makes more than %d calls of other tools", maxNested)
-			}
-			before := len(g.intents.begun)
-			result, err = (*caller).CallTool(ctx, Nested{
-				Tool: name, Arguments: arguments, Principal: g.call.Principal, Roles: g.call.Roles, DryRun: g.call.DryRun, ReadOnly: g.call.ReadOnly,
-				Client: g.session.inner(), Chain: chain, Trace: g.session.trace(),
-			})
-			return nestedError(name, err, g.intents.begun[before:])
+			result, err = g.nest(ctx, "the tool "+name, Nested{Tool: name, Arguments: arguments}, (*caller).CallTool)
+			return err
 		},
 	})
 	return result, err
 }
 
+// nest makes a call within this one. what names the callee in errors.
+func (g *Gate) nest(ctx context.Context, what string, n Nested, call func(context.Context, Nested) (json.RawMessage, error)) (json.RawMessage, error) {
+	n.Chain = nextChain(g)
+	if n.Chain.depth > maxDepth {
+		return nil, askErrorf(runtime.KindLimit, "calls within calls are more than %d deep", maxDepth)
+	}
+	if n.Chain.calls.Add(1) > maxNested {
+		return nil, askErrorf(runtime.KindLimit, "the call makes more than %d calls of other plugins", maxNested)
+	}
+	n.Principal, n.Roles, n.DryRun, n.ReadOnly = g.call.Principal, g.call.Roles, g.call.DryRun, g.call.ReadOnly
+	n.Client, n.Trace = g.session.inner(), g.session.trace()
+	before := len(g.intents.begun)
+	result, err := call(ctx, n)
+	return result, nestedError(what, err, g.intents.begun[before:])
+}
+
 // callEntry returns the journal's record of a call. A call that left uncommitted writes of callees has no outcome: they
 // would be lost with this run.
-func callEntry(w *writes, params json.RawMessage, result *json.RawMessage) *entry {
-	e := answerEntry("tools/call", params, result)
+func callEntry(method string, w *writes, params json.RawMessage, result *json.RawMessage) *entry {
+	e := answerEntry(method, params, result)
 	encode, decode := e.encode, e.decode
 	e.encode = func(err error) ([]byte, error) {
 		if w.calleesWrote() {
@@ -184,8 +197,8 @@ func argumentTexts(raw json.RawMessage) (map[string]string, error) {
 }
 
 // nestedError returns the caller's error for a failed callee, with the changes that the callee had begun.
-func nestedError(name string, err error, begun []string) error {
-	failed := nestedFailure(name, err)
+func nestedError(what string, err error, begun []string) error {
+	failed := nestedFailure(what, err)
 	if failed == nil || len(begun) == 0 {
 		return failed
 	}
@@ -194,7 +207,7 @@ func nestedError(name string, err error, begun []string) error {
 	return &told
 }
 
-func nestedFailure(name string, err error) error {
+func nestedFailure(what string, err error) error {
 	var ask *runtime.AskError
 	var end *runtime.EndError
 	var guest *runtime.GuestError
@@ -211,11 +224,11 @@ func nestedFailure(name string, err error) error {
 		case runtime.KindDeadline:
 			kind = runtime.KindTimeout
 		}
-		return askErrorf(kind, "the tool %s failed: %s", name, end.Message)
+		return askErrorf(kind, "%s failed: %s", what, end.Message)
 	case errors.As(err, &guest):
-		return askErrorf(runtime.KindInvalid, "the tool %s answers with error %d: %s", name, guest.Code, printable(cut(guest.Message, maxAct)))
+		return askErrorf(runtime.KindInvalid, "%s answers with error %d: %s", what, guest.Code, printable(cut(guest.Message, maxAct)))
 	}
-	return askErrorf(runtime.KindUnavailable, "the tool %s failed", name)
+	return askErrorf(runtime.KindUnavailable, "%s failed", what)
 }
 
 // SetCaller sets the implementation of tool calls; without one, they are unsupported.

@@ -3,7 +3,6 @@ package hostfuncs
 import (
 	"sync"
 
-	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
@@ -16,25 +15,12 @@ type span struct {
 
 // trace returns the trace context that the call passes on.
 func (s *session) trace() trace.Context {
+	if s.call.Trace.Parent == "" {
+		return s.call.Trace
+	}
 	s.span.once.Do(func() {
 		own := s.call.Trace.Child()
 		s.span.own = &own
 	})
 	return *s.span.own
 }
-
-// traceLine appends the trace to a line of the audit log. It omits the client's baggage, which may contain personal
-// data.
-func (s *session) traceLine(b []byte) []byte {
-	given := &s.call.Trace
-	if given.Parent == "" {
-		return b
-	}
-	b = text(b, `,"traceparent":`, given.Parent)
-	if given.State != "" {
-		b = text(b, `,"tracestate":`, given.State)
-	}
-	return text(b, `,"span":`, s.trace().Span())
-}
-
-func text(b []byte, key, value string) []byte { return jsonraw.AppendString(append(b, key...), value) }

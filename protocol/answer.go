@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
@@ -20,6 +21,7 @@ type answer struct {
 	form   *envelope.Form
 	legacy *legacySession // its version shapes the result of a legacy request
 	log    *slog.Logger   // details hidden from clients
+	trace  trace.Context  // the position of the request in a trace, see observe
 
 	id         string // call id, "" before a plugin is called
 	subject    string // tool, prompt or URI, "" before a plugin is called

@@ -25,8 +25,10 @@ func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byt
 		return refuseBatch(asError(err))
 	}
 	var body []byte
+	var unclaimed [][]byte
 	for _, raw := range messages {
-		answer := c.handleElement(ctx, raw, send)
+		answer, other := c.handleElement(ctx, raw, send)
+		unclaimed = append(unclaimed, other...)
 		if answer == nil {
 			continue
 		}
@@ -37,39 +39,44 @@ func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byt
 		}
 		body = append(body, answer...)
 	}
-	if body == nil {
-		return Response{}
+	if body != nil {
+		body = append(body, ']')
 	}
-	return Response{Body: append(body, ']')}
+	return Response{Body: body, Unclaimed: unclaimed}
 }
 
-// handleElement answers one message of a batch. It returns nil if there is no response.
-func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []byte)) []byte {
+// handleElement answers one message of a batch. It returns nil if there is no response. unclaimed is as in Response.
+func (c *Conn) handleElement(ctx context.Context, raw []byte, send func(msg []byte)) (body []byte, unclaimed [][]byte) {
 	m, err := jsonrpc.Parse(raw)
 	if err != nil {
-		return jsonrpc.AppendError(nil, m.ID, asError(err))
+		return jsonrpc.AppendError(nil, m.ID, asError(err)), nil
 	}
 	if !m.IsRequest() {
-		c.Handle(ctx, &m, send)
-		return nil
+		return nil, c.Handle(ctx, &m, send).Unclaimed
 	}
 	call := envelope.Parse(&m)
 	if call.Modern || m.Method == "initialize" {
 		return jsonrpc.AppendError(nil, m.ID, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidRequest,
 			Message: "this request cannot be part of a batch",
-		})
+		}), nil
 	}
-	body := c.accept(ctx, call, send).Body
+	body = c.accept(ctx, call, send).Body
 	if body == nil { // every request in a batch needs a response
-		return jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
+		body = jsonrpc.AppendError(nil, m.ID, Cancelled("the request was cancelled"))
 	}
-	return body
+	return body, nil
 }
 
 // Cancelled is the error of a cancelled request, where a response is mandatory.
 func Cancelled(why string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: why, Data: (&result.Failure{Kind: runtime.KindCancelled}).Data("")}
+}
+
+// Lost is the error of a request whose process has ended without a response.
+func Lost() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "the process of the server that ran this call has ended: the outcome of the call is not known",
+		Data: (&result.Failure{Kind: runtime.KindInternal}).Data("")}
 }
 
 func refuseBatch(e *jsonrpc.Error) Response {

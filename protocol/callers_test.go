@@ -23,6 +23,7 @@ type company struct {
 	t        *testing.T
 	replicas [2]*Server
 	catalogs [2]*registry.Registry
+	dir      string // the state folder; "" if there is none
 	n        int
 }
 
@@ -80,11 +81,17 @@ var (
 // ask sends one modern request to a replica. more is added to _meta.
 func (c *company) ask(replica int, id identity.Identity, method, params, more string) string {
 	c.t.Helper()
+	return string(c.respond(replica, id, method, params, more).Body)
+}
+
+// respond is ask with the whole response.
+func (c *company) respond(replica int, id identity.Identity, method, params, more string) Response {
+	c.t.Helper()
 	conn := c.replicas[replica].Connect(ConnOptions{Principal: id.Principal, Roles: id.Roles()})
 	defer conn.Close()
 	c.n++
 	meta := strings.Replace(askableMeta, `"roots":{}`, `"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}`, 1)
-	return string(handle(c.t, conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{%s%s}}}`, c.n, method, params, meta, more)).Body)
+	return handle(c.t, conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{%s%s}}}`, c.n, method, params, meta, more))
 }
 
 // Names of another's things are as unknown names, on the same replica and on another one: the answers differ in the id

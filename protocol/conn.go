@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,10 +31,19 @@ type ConnOptions struct {
 	// Session names a connection that belongs to one client from start to end. Plugin state of a session is found
 	// by it. Empty means no session state.
 	Session string
+	// Share changes the stored state of a legacy session by f, and passes it to Adopt, if several processes serve the
+	// session; nil is a session of this process alone. f gets a copy, may be called more than once, and its error leaves
+	// everything as it was.
+	Share func(ctx context.Context, f func(*SessionState) error) error
+	// Process names this process among those that serve the session: visible ASCII without a hyphen. It is "" without
+	// Share.
+	Process string
 	// Notify sends a message outside any request; nil means that this is impossible. It may be called from any
 	// goroutine, also after Close while a call is still running. It must not block for long and must not call into
 	// the Conn.
 	Notify func(msg []byte)
+	// Announce is Notify for changes of the catalog, which each process that serves the session announces; nil is Notify.
+	Announce func(msg []byte)
 	// Heard reports whether messages of Notify currently reach the client; nil means unknown. It is called like
 	// Notify.
 	Heard func() bool
@@ -54,6 +65,14 @@ type Response struct {
 	// Busy is the delay before a retry if the server had no capacity to start the request, else 0. Err has the
 	// reason. HTTP sends 503 with Retry-After.
 	Busy time.Duration
+	// Quota means that Busy is the delay until the caller has a new quota. HTTP sends 429 with Retry-After.
+	Quota bool
+	// Scopes are those that the caller needs for the call, if it lacks one of them, and those that it has and that rules
+	// name: a token with all of them loses nothing. HTTP sends 403 with a challenge. Err has the reason.
+	Scopes []string
+	// Unclaimed are messages that nothing in this process awaited, and another ConnOptions.Process of the session may: answers
+	// to its questions, and cancellations. They are passed to its Handle.
+	Unclaimed [][]byte
 	// Initialized is the protocol version negotiated by a successful initialize, else "".
 	Initialized string
 }
@@ -72,7 +91,8 @@ type Conn struct {
 	watches       taskWatches // of the legacy session
 }
 
-// Handle processes one message. For a request it returns when the answer is ready; otherwise Body is nil. Until
+// Handle processes one message. For a request it returns when the answer is ready; otherwise Body is nil, or the error of a
+// notification that could not be stored. Until
 // then it calls send, one call at a time, for each message that precedes the result. Each is one line of JSON, and
 // send takes ownership. A nil message means that the connection may close before the result if the client can
 // resume it. A request has no answer if ctx ends or the client cancels it.
@@ -82,10 +102,15 @@ func (c *Conn) Handle(ctx context.Context, m *jsonrpc.Message, send func(msg []b
 	switch {
 	case m.IsNotification():
 		call := envelope.Parse(m)
-		c.notified(&call)
-		return Response{Modern: call.Modern}
+		r := c.notified(ctx, &call)
+		if call.Method == "notifications/cancelled" && !c.requests.cancel(jsonraw.Get(call.Params, "requestId")) {
+			r.Unclaimed = c.unclaimed(m)
+		}
+		return r
 	case !m.IsRequest():
-		c.legacy.desk.Answered(m)
+		if !c.legacy.desk.Answered(m) && c.askedElsewhere(m.ID) {
+			return Response{Unclaimed: c.unclaimed(m)}
+		}
 		return Response{}
 	}
 	return c.accept(ctx, envelope.Parse(m), send)
@@ -108,15 +133,37 @@ func (c *Conn) accept(ctx context.Context, call envelope.Call, send func(msg []b
 }
 
 // notified processes a notification. Unknown ones are ignored, as JSON-RPC requires.
-func (c *Conn) notified(m *envelope.Call) {
+func (c *Conn) notified(ctx context.Context, m *envelope.Call) Response {
 	switch m.Method {
 	case "notifications/initialized":
-		if c.legacy.version() != "" && !m.Modern {
-			c.legacy.initialized()
+		if s := c.legacy.state.Load(); s.Version == "" || s.Ready || m.Modern {
+			break
 		}
-	case "notifications/cancelled":
-		c.requests.cancel(jsonraw.Get(m.Params, "requestId"))
+		err := c.change(ctx, func(s *SessionState) error {
+			s.Ready = true
+			return nil
+		})
+		if err != nil {
+			wire := &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
+			return Response{Body: jsonrpc.AppendRefusal(nil, wire), Err: wire, Busy: time.Second}
+		}
 	}
+	return Response{Modern: m.Modern}
+}
+
+// askedElsewhere reports whether a question with this ID may be one of another process of the session.
+func (c *Conn) askedElsewhere(id json.RawMessage) bool {
+	text, _ := jsonraw.String(id)
+	process, _, found := strings.Cut(text, "-")
+	return found && len(process) == len(c.opts.Process) && process != c.opts.Process
+}
+
+// unclaimed returns a message for the other processes of the session, nil if there can be none.
+func (c *Conn) unclaimed(m *jsonrpc.Message) [][]byte {
+	if c.opts.Process == "" {
+		return nil
+	}
+	return [][]byte{jsonraw.OneLine(m.Append(nil))}
 }
 
 // Close cancels the requests in flight and waits for them. Later requests are refused.

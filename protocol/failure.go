@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -22,6 +23,7 @@ const codeResourceNotFound = -32002
 //	missing capability        see missing
 //	*jsonrpc.Error            unchanged: unknown names, malformed params
 //	*runtime.GuestError       a plugin's JSON-RPC error, its code mapped out of reserved ranges
+//	*catalog.ScopeError       −32600 with the scopes
 //	*runtime.EndError, *runtime.AskError, *result.ShapeError
 //	                          tools/call: a result with isError; else −32603 with data,
 //	                          as for a call not started because its plugin is busy
@@ -35,6 +37,7 @@ func (a *answer) failed(err error, j *journal.Journal) ([]byte, *jsonrpc.Error) 
 	var (
 		wire  *jsonrpc.Error
 		guest *runtime.GuestError
+		scope *catalog.ScopeError
 	)
 	a.hint(func(h *result.Hints) { h.Learn(err) })
 	switch {
@@ -42,6 +45,8 @@ func (a *answer) failed(err error, j *journal.Journal) ([]byte, *jsonrpc.Error) 
 		return a.errorReply(wire)
 	case errors.As(err, &guest):
 		return a.errorReply(a.guestError(guest))
+	case errors.As(err, &scope):
+		return a.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: result.FailureOf(err).Text})
 	}
 	if f := result.FailureOf(err); f != nil {
 		return a.ended(f, j)
@@ -55,7 +60,7 @@ func (a *answer) errorReply(e *jsonrpc.Error) ([]byte, *jsonrpc.Error) {
 
 // ended reports a failure in the form of the method: a tool error goes to the model.
 func (a *answer) ended(f *result.Failure, j *journal.Journal) ([]byte, *jsonrpc.Error) {
-	f.Log(a.log, "call", a.id, "method", a.call.Method, "name", a.subject)
+	f.Log(a.log, "call", a.id, "method", a.call.Method, "name", a.subject, a.trace.Attr())
 	hints := a.hinted()
 	hints.Complete(f)
 	if a.call.Method != "tools/call" || f.Busy {
@@ -87,7 +92,7 @@ func (a *answer) ended(f *result.Failure, j *journal.Journal) ([]byte, *jsonrpc.
 
 // bug logs an internal error. The client gets only the call id, not the details.
 func (a *answer) bug(err error) *jsonrpc.Error {
-	attrs := []any{"call", a.id, "method", a.call.Method, "name", a.subject, "error", err, "cause", result.Cause(err)}
+	attrs := []any{"call", a.id, "method", a.call.Method, "name", a.subject, "error", err, "cause", result.Cause(err), a.trace.Attr()}
 	var p *bugError
 	if errors.As(err, &p) {
 		attrs = append(attrs, "stack", string(p.stack))

@@ -57,14 +57,15 @@ func (f *inFlight) end(r *request) {
 	f.running.Done()
 }
 
-// cancel cancels the request with that id. Nothing more is sent for it.
-func (f *inFlight) cancel(id json.RawMessage) {
+// cancel cancels the request with that id, and reports whether there is one. Nothing more is sent for it.
+func (f *inFlight) cancel(id json.RawMessage) bool {
 	f.mu.Lock()
 	r := f.byID[string(id)]
 	f.mu.Unlock()
 	if r != nil {
 		r.abandon()
 	}
+	return r != nil
 }
 
 // cancelAll cancels all requests and refuses new ones.

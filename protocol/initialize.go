@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
@@ -13,7 +14,7 @@ import (
 
 // initialize begins a legacy session. A repeated initialize, as bridges send on reconnect, begins a new session on
 // the same Conn.
-func initialize(_ context.Context, r *request) ([]byte, error) {
+func initialize(ctx context.Context, r *request) ([]byte, error) {
 	requested, err := r.call.Text("protocolVersion")
 	if err != nil {
 		return nil, err
@@ -23,25 +24,35 @@ func initialize(_ context.Context, r *request) ([]byte, error) {
 			return nil, jsonrpc.InvalidParams("params.%s must be an object", key)
 		}
 	}
-	r.conn.met(jsonraw.Get(r.call.Params, "clientInfo"))
+	name := jsonraw.Get(r.call.Params, "clientInfo", "name")
+	r.conn.met(name)
 	version := envelope.Negotiate(requested)
-	r.conn.legacy.restart(inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities")))
-	r.conn.subscriptions.Forget()
+	err = r.conn.change(ctx, func(s *SessionState) error {
+		*s = SessionState{Version: version, Capabilities: inputrequest.Declared(jsonraw.Get(r.call.Params, "capabilities")).Object(), Keeper: s.Keeper}
+		if len(name) <= maxKeptName {
+			s.Client = slices.Clone(name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	r.conn.watches.stopAll()
-	r.conn.legacy.agree(version)
 	r.initialized = version
 	return r.prepared(r.server.greeting.Initialize(version, r.conn.announcesChanges(), r.conn.legacyTasks())), nil
 }
+
+// maxKeptName bounds the name of a client, as JSON, that is part of its session, in bytes.
+const maxKeptName = 1 << 10
 
 // maxClientName is the maximum length of a client's name, in bytes.
 const maxClientName = 64
 
 // met records the client's name for the connection. It compares raw names first to keep repeated requests cheap.
-func (c *Conn) met(info json.RawMessage) {
-	if c.server.opts.Met == nil || info == nil {
+func (c *Conn) met(raw json.RawMessage) {
+	if c.server.opts.Met == nil || raw == nil {
 		return
 	}
-	raw := jsonraw.Get(info, "name")
 	if known := c.client.Load(); known != nil && *known == string(raw) {
 		return
 	}

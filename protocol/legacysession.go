@@ -16,40 +16,15 @@ import (
 
 // legacySession is the state that initialize begins on a connection. It is safe for concurrent use.
 type legacySession struct {
-	agreed atomic.Pointer[string] // protocol version, nil before initialize
-	// ready is set by notifications/initialized.
-	ready   atomic.Bool
+	mu      sync.Mutex                   // of changes of the state
+	state   atomic.Pointer[SessionState] // never nil
 	once    sync.Once
-	readied chan struct{} // closed once, when ready is first set
-	// capabilities are the client's declared capabilities for questions, nil before initialize.
-	capabilities atomic.Pointer[inputrequest.Abilities]
-	level        atomic.Int32 // lowest requested log level
-	desk         inputrequest.Desk
+	readied chan struct{} // closed once, when the client is first ready
+	desk    inputrequest.Desk
 }
 
 // version returns the agreed protocol version, or "" before initialize.
-func (s *legacySession) version() string {
-	if v := s.agreed.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
-// restart resets the session for a new initialize, which agree completes.
-func (s *legacySession) restart(declared inputrequest.Abilities) {
-	s.ready.Store(false)
-	s.level.Store(int32(notify.Unset))
-	s.capabilities.Store(&declared)
-}
-
-// agree sets the protocol version.
-func (s *legacySession) agree(version string) { s.agreed.Store(&version) }
-
-// initialized records notifications/initialized.
-func (s *legacySession) initialized() {
-	s.ready.Store(true)
-	s.once.Do(func() { close(s.readied) })
-}
+func (s *legacySession) version() string { return s.state.Load().Version }
 
 // readyTime is the time limit for notifications/initialized when a call asks.
 const readyTime = 5 * time.Second
@@ -75,15 +50,12 @@ func (s *legacySession) awaitReady(ctx context.Context) error {
 
 // declared returns the client's capabilities for questions.
 func (s *legacySession) declared() inputrequest.Abilities {
-	if c := s.capabilities.Load(); c != nil {
-		return *c
-	}
-	return inputrequest.Abilities{}
+	return inputrequest.Declared(s.state.Load().Capabilities)
 }
 
 // threshold returns the lowest log level to send.
 func (s *legacySession) threshold() notify.Level {
-	if l := notify.Level(s.level.Load()); l != notify.Unset {
+	if l := s.state.Load().Level; l != notify.Unset {
 		return l
 	}
 	return notify.DefaultLevel

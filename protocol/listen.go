@@ -83,10 +83,22 @@ func (s *Server) EndSubscriptions() {
 
 // announce sends the client's notifications for a change.
 func (c *Conn) announce(ch catalog.Change, seen *catalog.Snapshot) {
-	news := c.subscriptions.Tell(ch, seen.Owner)
-	if c.legacy.ready.Load() && c.announcesChanges() {
+	s := c.legacy.state.Load()
+	news := c.subscriptions.Tell(ch, seen.Owner, s.Resources)
+	announce := c.opts.Announce
+	if announce == nil {
+		announce = c.opts.Notify
+	}
+	if s.Ready && announce != nil {
 		for _, m := range news.Messages(nil) {
-			c.opts.Notify(m)
+			announce(m)
 		}
 	}
+}
+
+// AnnounceAll announces changes of all lists and of the subscribed resources, to the client of a session that another
+// process served before: it may have another catalog, and have missed a change.
+func (c *Conn) AnnounceAll() {
+	ch := catalog.Change{Tools: true, Prompts: true, Resources: true, Updated: c.legacy.state.Load().Resources}
+	c.announce(ch, c.server.views.For(c.server.catalog, c.caller).Snapshot)
 }

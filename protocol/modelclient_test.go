@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -268,12 +269,17 @@ func (s *schedule) call() { s.goOn(s.ask(s.params(), s.key != "")) }
 // goOn continues the call from an answer until the final one.
 func (s *schedule) goOn(r reply) {
 	base, more := s.params(), ""
-	for range 60 {
+	until := time.Now().Add(time.Minute)
+	for rounds := 0; rounds < 60 && time.Now().Before(until); rounds++ {
 		text := string(r.body)
 		switch {
 		case r.lost && s.key == "" && more == "":
+			s.find()
 			return // the client cannot retry
-		case r.lost, strings.Contains(text, "is running"):
+		case strings.Contains(text, "is running"):
+			rounds-- // it ends when the host is through with it
+			<-time.After(time.Millisecond)
+		case r.lost:
 		case r.is("input_required"):
 			more = s.answers(r.body)
 			if s.key != "" && s.rng.IntN(8) == 0 {
@@ -356,9 +362,25 @@ func (s *schedule) unhear() {
 	s.heard = s.heard[:len(s.heard)-1]
 }
 
-// follow polls a task and answers its questions.
+// find follows the task of a client that was gone before it read the task's ID: the task runs all the same.
+func (s *schedule) find() {
+	started, err := s.pick().store.List(context.Background(), store.Task, s.who, "", 0)
+	if err != nil {
+		s.w.t.Error(err)
+	}
+	for _, one := range started {
+		s.poll(one.ID)
+	}
+}
+
+// follow polls the task that an answer names.
 func (s *schedule) follow(body json.RawMessage) {
 	id, _ := jsonraw.String(jsonraw.Get(body, "result", "taskId"))
+	s.poll(id)
+}
+
+// poll polls a task to its end and answers its questions.
+func (s *schedule) poll(id string) {
 	about := fmt.Sprintf(`"taskId":%q`, id)
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		r := s.send(s.pick(), "tasks/get", about)

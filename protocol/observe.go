@@ -18,6 +18,7 @@ type Observer func(Begun) Observation
 type Begun struct {
 	Method  string        // "" for a method that the server does not know
 	Version string        // protocol version; "" before one is negotiated
+	ID      string        // of the request, in JSON
 	Trace   trace.Context // of the client; zero without one
 	Task    bool          // a run of a task
 }
@@ -54,7 +55,7 @@ func (r *request) observe(task bool) {
 	if r.server.opts.Observe == nil || r.call.Method == listenMethod {
 		return
 	}
-	b := Begun{Method: r.call.Method, Version: r.conn.legacy.version(), Trace: r.call.Trace(), Task: task}
+	b := Begun{Method: r.call.Method, Version: r.conn.legacy.version(), ID: string(r.call.ID), Trace: r.trace, Task: task}
 	if _, known := lookup(b.Method); !known {
 		b.Method = ""
 	}
@@ -62,14 +63,9 @@ func (r *request) observe(task bool) {
 		b.Version = envelope.V20260728
 	}
 	r.observed = r.server.opts.Observe(b)
-}
-
-// span returns the position of the request in a trace.
-func (r *request) span() trace.Context {
 	if r.observed.Span.Parent != "" {
-		return r.observed.Span
+		r.trace = r.observed.Span
 	}
-	return r.call.Trace()
 }
 
 // finish tells the observer of the end of the request, with the error of its handler.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
@@ -27,6 +28,7 @@ func keyedCall(r *request, tool, key string) idempotency.Call {
 	c := idempotency.Call{
 		Principal: r.conn.opts.Principal, Tool: tool, Key: key, Arguments: jsonraw.Get(r.call.Params, "arguments"),
 		ID: r.id, Begun: r.claimed, Explain: explain, Log: r.log.With("call", r.id),
+		Later: func(f func(context.Context)) { r.server.tasks.Go(func() { f(r.server.tasks.Context()) }) },
 	}
 	if r.call.Modern {
 		c.Asked = func() (jsonraw.Object, time.Time, error) { return r.resumption.asking(r.id, r.minted) }
@@ -67,7 +69,7 @@ func openTaskOnce(ctx context.Context, r *request, tool, key string, n task.New,
 		return r.conn.task(ctx, id)
 	}
 	t, err := r.server.tasks.Open(ctx, n, known)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrUnknown) { // then the next call with the key finds the task, if it was stored
 		release()
 	}
 	return t, err

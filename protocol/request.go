@@ -38,7 +38,7 @@ type request struct {
 func newRequest(c *Conn, call envelope.Call, send func(msg []byte)) *request {
 	s := c.server
 	r := &request{
-		answer: answer{call: call, form: &s.greeting.Form, log: s.log, legacy: &c.legacy},
+		answer: answer{call: call, form: &s.greeting.Form, log: s.log, legacy: &c.legacy, trace: call.Trace()},
 		conn:   c, server: s, caller: c.caller, stream: notify.Stream{Send: send, Token: call.Token},
 	}
 	r.resumption.conn, r.resumption.call = c, &r.call
@@ -54,7 +54,7 @@ func (r *request) admit() (method, *jsonrpc.Error) {
 		if err := r.call.CheckModern(); err != nil {
 			return method{}, err
 		}
-		r.conn.met(r.call.Client())
+		r.conn.met(jsonraw.Get(r.call.Client(), "name"))
 	}
 	m, err := route(&r.call, r.conn.legacy.version())
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *request) forward(subject string) (catalog.Call, error) {
 	r.id, r.subject = r.server.calls.next(), subject
 	err := r.findSession()
 	call := catalog.Call{
-		Principal: r.caller.Principal, Roles: r.caller.Roles(), Session: r.session, Params: r.call.Params, Trace: r.span(), Timeout: r.call.Timeout(),
+		Principal: r.caller.Principal, Roles: r.caller.Roles(), Session: r.session, Params: r.call.Params, Trace: r.trace, Timeout: r.call.Timeout(),
 		Client: r, Patient: r.task != nil,
 	}
 	if err == nil && r.call.Modern && asks(r.call.Method) {

@@ -35,7 +35,7 @@ func (r *request) response(ctx context.Context, body []byte, err error) Response
 	}
 	if err != nil {
 		resp.Body, resp.Err = r.fail(err)
-		resp.Busy = result.Busy(err)
+		resp.Busy, resp.Quota, resp.Scopes = result.Busy(err), result.OverQuota(err), r.lacking(err)
 	}
 	r.settle(&resp, err)
 	return resp
@@ -59,7 +59,7 @@ func (r *request) settle(resp *Response, err error) {
 	case resp.Busy > 0, // not started
 		err != nil && !errors.Is(err, hostfuncs.ErrSuspended) && r.task == nil && len(r.changed()) == 0:
 		if err := use.Release(); err != nil {
-			r.log.Warn("a requestState cannot be freed", "call", r.id, "error", err)
+			r.log.Warn("a requestState cannot be freed", "call", r.id, "error", err, r.trace.Attr())
 		}
 	case ok:
 		use.Settle(&continuation.Reply{Tail: tail, Err: resp.Err})

@@ -56,7 +56,12 @@ func runResumable(ctx context.Context, r *request, entry interface{ Keeps(sessio
 	case r.task != nil && r.task.Kept: // a task waits in its instance
 		call.Journal = nil
 		return run(ctx, call)
-	case !r.call.Modern || !entry.Keeps(call.Session):
+	case !entry.Keeps(call.Session):
+		return run(ctx, call)
+	case !r.call.Modern:
+		if err := r.conn.keep(ctx); err != nil {
+			return nil, err
+		}
 		return run(ctx, call)
 	default:
 		p = park(ctx, r, call, run)

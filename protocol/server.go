@@ -89,6 +89,7 @@ type Server struct {
 	tasks     *task.Runner
 	stopWatch func()
 	conns     openConns
+	desks     atomic.Uint64 // of sessions that several processes serve
 }
 
 // NewServer returns a server of c. A nil o is the zero Options.
@@ -159,7 +160,11 @@ func (c *callIDs) next() string {
 // requests in flight. It is cheap, and the caller closes it.
 func (s *Server) Connect(o ConnOptions) *Conn {
 	c := &Conn{server: s, opts: o, caller: identity.Of(o.Principal, o.Roles)}
+	c.legacy.state.Store(&SessionState{})
 	c.legacy.readied, c.legacy.desk.Notify = make(chan struct{}), o.Notify
+	if o.Process != "" { // a session that comes back to this process asks under IDs that it had not before
+		c.legacy.desk.Prefix = o.Process + "-" + strconv.FormatUint(s.desks.Add(1), 10)
+	}
 	if !s.conns.add(c) {
 		c.requests.close()
 	}

@@ -9,11 +9,17 @@ import (
 )
 
 // setLevel sets the log level of a legacy session.
-func setLevel(_ context.Context, r *request) ([]byte, error) {
-	l, err := notify.ReadLevel(jsonraw.Get(r.call.Params, "level"))
+func setLevel(ctx context.Context, r *request) ([]byte, error) {
+	l, refusal := notify.ReadLevel(jsonraw.Get(r.call.Params, "level"))
+	if refusal != nil {
+		return nil, refusal
+	}
+	err := r.conn.change(ctx, func(s *SessionState) error {
+		s.Level = l
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	r.conn.legacy.level.Store(int32(l))
 	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }

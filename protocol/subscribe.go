@@ -15,18 +15,24 @@ func subscribe(ctx context.Context, r *request) ([]byte, error) {
 	if !r.hasResource(ctx, uri) {
 		return nil, r.resourceNotFound("unknown resource")
 	}
-	if err := r.conn.subscriptions.Subscribe(uri); err != nil {
+	if err := r.conn.change(ctx, func(s *SessionState) error { return s.subscribe(uri) }); err != nil {
 		return nil, err
 	}
 	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }
 
 // unsubscribe serves resources/unsubscribe of a legacy session. An unknown subscription is not an error.
-func unsubscribe(_ context.Context, r *request) ([]byte, error) {
+func unsubscribe(ctx context.Context, r *request) ([]byte, error) {
 	uri, err := r.call.Text("uri")
 	if err != nil {
 		return nil, err
 	}
-	r.conn.subscriptions.Unsubscribe(uri)
+	err = r.conn.change(ctx, func(s *SessionState) error {
+		delete(s.Resources, uri)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	return jsonrpc.AppendResult(nil, r.call.ID, nil), nil
 }

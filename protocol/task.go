@@ -7,11 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
 	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // requiresTasks is the capability required for tasks.
@@ -96,8 +98,11 @@ func (c *Conn) task(ctx context.Context, id string) (task.Task, error) {
 }
 
 func taskError(err error) error {
-	if errors.Is(err, task.ErrUnknown) {
+	switch {
+	case errors.Is(err, task.ErrUnknown):
 		return jsonrpc.InvalidParams("unknown task")
+	case errors.Is(err, store.ErrUnavailable):
+		return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "tasks cannot be reached at present: send the request again", Err: err}
 	}
 	return err
 }

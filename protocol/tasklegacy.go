@@ -69,7 +69,11 @@ func callAsLegacyTask(ctx context.Context, r *request, t *catalog.Tool, support 
 	}
 	params.Delete("task")
 	untrusted.SetMeta(&params, envelope.MetaCapabilities, r.declared().Object())
-	r.session = r.conn.opts.Session
+	if r.session = r.conn.opts.Session; t.Keeps(r.session) {
+		if err := r.conn.keep(ctx); err != nil {
+			return nil, true, err
+		}
+	}
 	begun, err := openTask(ctx, r, t, params.Append(nil), ttl, func(id string) { r.conn.watchTask(ctx, id) })
 	if err != nil {
 		return nil, true, err

@@ -102,7 +102,7 @@ func failTask(r *request, err error) (body []byte, wire *jsonrpc.Error, ok bool)
 	if outside := r.outside(r.resumption.journal); outside != nil {
 		data.Set("done", outside)
 	}
-	r.log.Warn("a task failed", "task", r.task.ID, "call", r.id, "name", r.subject, "error", message, "cause", err)
+	r.log.Warn("a task failed", "task", r.task.ID, "call", r.id, "name", r.subject, "error", message, "cause", err, r.trace.Attr())
 	body, wire = r.errorReply(&jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: message, Data: data.Append(nil)})
 	return body, wire, true
 }

@@ -2,11 +2,13 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
@@ -213,4 +216,58 @@ func TestTask_isNotReplayedAfterAnInterruptedCommit(t *testing.T) {
 		}
 		return len(left) == 0
 	})
+}
+
+// While the database of tasks is away, requests about a task are answered as unavailable, and the same ones succeed later.
+func TestTask_isUnavailableWithoutItsDatabase(t *testing.T) {
+	var away atomic.Bool
+	kept := store.New(store.Options{Dir: t.TempDir(), Reached: func(step string) error {
+		if step == "begin" && away.Load() {
+			return store.ErrUnavailable
+		}
+		return nil
+	}})
+	t.Cleanup(func() { kept.Close() })
+	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	t.Cleanup(func() { h.server.Close(t.Context()) })
+	id, _ := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
+	h.until("stdio:1", id, "input_required")
+	away.Store(true)
+	for method, more := range map[string]string{"tasks/cancel": "", "tasks/update": `,"inputResponses":{"r":{"roots":[]}}`} {
+		if got := string(h.ask("stdio:1", method, fmt.Sprintf(`"taskId":%q%s`, id, more), "")); !strings.Contains(got, `tasks cannot be reached at present`) || !strings.Contains(got, `"kind":"unavailable","retryable":true`) {
+			t.Errorf("%s: got %s, want unavailable and retryable", method, got)
+		}
+	}
+	away.Store(false)
+	h.ask("stdio:1", "tasks/cancel", fmt.Sprintf(`"taskId":%q`, id), "")
+	h.until("stdio:1", id, "cancelled")
+}
+
+// A task with an idempotency key that was stored although its commit had no known outcome is found by the next call with
+// the key: it opens no second one.
+func TestTask_isFoundByItsKeyAfterAnUnknownOpening(t *testing.T) {
+	var writes atomic.Int32
+	o := storetest.Options(t, t.TempDir())
+	o.Reached = func(step string) error {
+		if step == "committed" && writes.Add(1) == 2 { // after the key
+			return errors.Join(store.ErrUnavailable, store.ErrUnknown)
+		}
+		return nil
+	}
+	kept := storetest.Open(t, o)
+	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	begin := func() json.RawMessage {
+		return h.ask("ada", "tools/call", `"name":"t-only","arguments":{}`, `,"dev.sallyport/idempotencyKey":"k"`)
+	}
+	if first := begin(); !strings.Contains(string(first), "error") {
+		t.Fatalf("got %s, want the failure of the commit", first)
+	}
+	opened, err := kept.List(t.Context(), store.Task, "ada", "", 0)
+	if err != nil || len(opened) != 1 {
+		t.Fatalf("got %d tasks, %v, want the one whose commit had no known outcome", len(opened), err)
+	}
+	again := begin()
+	if id, _ := jsonraw.String(jsonraw.Get(again, "result", "taskId")); id != opened[0].ID {
+		t.Errorf("got %s, want the task %s", again, opened[0].ID)
+	}
 }

@@ -28,6 +28,9 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 	if !ok {
 		return nil, noTool(r, name)
 	}
+	if scopes := t.Lacking(r.caller); scopes != nil { // before a task is opened
+		return nil, catalog.LacksScope("the tool "+t.Name, scopes)
+	}
 	if body, done, err := callAsTask(ctx, r, t); done || err != nil {
 		return body, err
 	}

@@ -41,6 +41,8 @@ type ahead struct {
 	after   time.Duration                         // from the start to the first compilation
 	listed  <-chan struct{}                       // closed when the first list can be answered
 
+	expected func() // releases the module that expect began to load; nil for none
+
 	mu    sync.Mutex
 	queue []*plugin.Module
 	news  chan struct{} // has room for one; sent when the queue grows
@@ -57,6 +59,21 @@ func (a *ahead) add(m *plugin.Module) {
 	}
 }
 
+// expect begins to load the module with the most calls in former runs, by its digest, while the folder is read.
+func (a *ahead) expect() {
+	if digits, ok := fileid.Hex(a.cache.MostCalled()); ok {
+		a.expected = a.engine.LoadAhead(digits)
+	}
+}
+
+// loseExpected unloads the module that expect began to load, unless a plugin has it by now.
+func (a *ahead) loseExpected() {
+	if a.expected != nil {
+		a.expected()
+		a.expected = nil
+	}
+}
+
 // run prepares the queued modules until the registry closes. Those that a former run has compiled are only loaded, which
 // begins soon after the first list.
 func (a *ahead) run() {
@@ -64,6 +81,7 @@ func (a *ahead) run() {
 	defer late.Stop()
 	defer count.Stop()
 	a.loadEarly()
+	a.loseExpected()
 	isLate := a.awaitQuiet(late.C)
 	var uncompiled []*plugin.Module
 	for {

@@ -103,6 +103,67 @@ func TestAhead_loadsCompiledModulesAfterTheFirstList(t *testing.T) {
 	}
 }
 
+// The code of the module with the most calls in former runs is loaded while the folder is read, and let go if no plugin
+// has it any more.
+func TestAhead_expectsTheMostUsed(t *testing.T) {
+	for _, stays := range []bool{true, false} {
+		dir := t.TempDir()
+		path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+		o := options(t, dir)
+		o.Engine, o.State = cachedEngine(t, path), t.TempDir()
+		former := open(t, o)
+		wantSays(t, former, "p-say", "1")
+		closeNow(t, former)
+		if !stays {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := newRegistry(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ahead.after = time.Hour
+		r.ahead.expect()
+		eventually(t, "loaded", func() bool { return o.Engine.Loaded() > 0 })
+		r.watchFolders(t.Context())
+		r.life.work.Go(r.ahead.run)
+		if stays {
+			eventually(t, "taken", moduleAt(r, path).Ready)
+			wantSays(t, r, "p-say", "1")
+		} else {
+			eventually(t, "unloaded", func() bool { return o.Engine.Loaded() == 0 })
+		}
+		closeNow(t, r)
+	}
+}
+
+// The code that was expected serves without a second look at the file.
+func TestAhead_expectedNeedsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	path := guest{manifest: tools("say"), answer: says("1")}.write(t, dir, "p.wasm")
+	o := options(t, dir)
+	o.Engine, o.State = cachedEngine(t, path), t.TempDir()
+	former := open(t, o)
+	wantSays(t, former, "p-say", "1")
+	closeNow(t, former)
+	r, err := newRegistry(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeNow(t, r)
+	r.ahead.expect()
+	defer r.ahead.loseExpected()
+	r.watchFolders(t.Context())
+	m := moduleAt(r, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Get(t.Context()); err != nil {
+		t.Errorf("got %v, want the module", err)
+	}
+}
+
 // The modules with the most calls in former runs are loaded at once, and the others by the number of their calls.
 func TestAhead_preparesTheMostUsedFirst(t *testing.T) {
 	dir := t.TempDir()

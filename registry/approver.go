@@ -106,7 +106,7 @@ func (a *approver) holdBack(p *plan, why string) {
 	if p.module = m; m != nil && !a.applyApprovedManifest(p) {
 		p.module = nil
 	}
-	if p.module == nil && !loading {
+	if p.loading = loading; p.module == nil && !loading {
 		p.held = errors.New(p.pendingReason)
 	}
 }

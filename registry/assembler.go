@@ -53,12 +53,12 @@ func (a *assembler) assembleLocked() (look bool) {
 		}
 		status = append(status, a.approvals.statusOf(p, g))
 	}
-	a.public.publish(serving, status)
 	for key, g := range old {
 		if s := a.serving[key]; s == nil || s.now != g {
-			a.retire(g)
+			a.retire(g) // before others see that it is replaced
 		}
 	}
+	a.public.publish(serving, status)
 	return look
 }
 

@@ -11,6 +11,30 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// A plugin gets no further than its caller: it calls no tool for which the caller lacks a scope.
+func TestCallTool_needsTheScopesOfItsCaller(t *testing.T) {
+	r := open(t, Options{})
+	addGo(t, r, "p", everything)
+	who, err := identity.ParseWho([]string{"all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Configure(map[string]Config{"p": {Callers: []catalog.CallerRule{{Who: who, Scopes: []string{"write"}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(scopes ...string) error {
+		_, err := toolCaller{r.public}.CallTool(t.Context(), hostfuncs.Nested{Tool: "p-do_it", Arguments: json.RawMessage(`{}`), Principal: "oauth:x|ann", Roles: identity.Roles{Scopes: scopes}})
+		return err
+	}
+	if err := call("write"); err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	var lacks *catalog.ScopeError
+	if err := call("read"); !errors.As(err, &lacks) {
+		t.Errorf("got %v, want the lack of a scope", err)
+	}
+}
+
 // A plugin calls for its caller: it reaches no tool that the caller may not call, and learns nothing of it.
 func TestCallTool_hiddenToolIsAsAnUnknownOne(t *testing.T) {
 	r := open(t, Options{})

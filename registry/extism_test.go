@@ -182,7 +182,7 @@ func TestExtismFile_errorsNameTheRemedy(t *testing.T) {
 		{"absolute", `{"wasm":[{"path":"` + far + `"}]}`, StateHeld, "outside of its folder"},
 		{"two", `{"wasm":[{"path":"in.wasm"},{"path":"in.wasm"}]}`, StateFailed, "links 2 modules"},
 		{"other", `{"name":"some-package"}`, StateFailed, `it has no list "wasm"`},
-		{"large", strings.Repeat(" ", 2<<20), StateFailed, "the manifest is over 1 MiB"},
+		{"large", `{"wasm":[{"path":"in.wasm"}],"x":"` + strings.Repeat("x", 2<<20) + `"}`, StateFailed, "without a module in it over 1 MiB"},
 	}
 	for _, c := range cases {
 		writeFile(t, dir, c.name+".json", []byte(c.text))

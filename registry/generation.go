@@ -16,8 +16,9 @@ import (
 
 // slot is a name and file with its serving generation.
 type slot struct {
-	home *plugin.Plugin
-	now  *generation
+	home   *plugin.Plugin
+	now    *generation
+	pinned bool // the bytes of now are in the lock file
 }
 
 // slots holds the serving plugins by plan.key. The lock of the inputs guards it.
@@ -66,24 +67,28 @@ type generation struct {
 	pinned       map[string]string // hashes of the approved definitions; nil: all are approved
 }
 
-// fits reports whether a plan with these limits would make an equal generation. Line numbers of grants are ignored: an
-// edited comment must not end the instances that a plugin keeps.
+// fits reports whether a plan with these limits would make an equal generation.
 func (g *generation) fits(p *plan, limits runtime.Limits) bool {
-	now, next := g.config, p.config
-	if g.limits != limits || !now.Grants.Same(next.Grants) {
-		return false
-	}
-	now.Grants, next.Grants, now.Limits, next.Limits = nil, nil, limits, limits
-	if !reflect.DeepEqual(now, next) {
-		return false
-	}
 	switch {
+	case !g.isConfigured(p.config, limits):
+		return false
 	case p.text != nil:
 		return g.text == p.text
 	case p.code != nil:
 		return g.text == nil && g.code == p.code
 	}
 	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
+}
+
+// isConfigured reports whether a generation has this configuration. Line numbers of grants are ignored: an edited comment
+// must not end the instances that a plugin keeps.
+func (g *generation) isConfigured(next Config, limits runtime.Limits) bool {
+	now := g.config
+	if g.limits != limits || !now.Grants.Same(next.Grants) {
+		return false
+	}
+	now.Grants, next.Grants, now.Limits, next.Limits = nil, nil, limits, limits
+	return reflect.DeepEqual(now, next)
 }
 
 // starter makes generations of plans and puts them into slots.
@@ -98,20 +103,25 @@ type starter struct {
 }
 
 // generationFor returns the generation of a plan: the serving one if it fits, else a new one; nil if the plan cannot serve.
+// Until the approved bytes of a plan are loaded, the bytes approved before serve, under an unchanged configuration.
 func (st *starter) generationFor(s slots, p *plan, defaults runtime.Limits) *generation {
 	if err := p.unfit(defaults); err != nil && p.err == nil {
 		p.err = err
 	}
+	one, limits := s[p.key()], orDefaults(p.config.Limits, defaults)
 	if !p.serves() {
+		if one != nil && one.pinned && p.loading && p.err == nil && one.now.isConfigured(p.config, limits) {
+			return one.now
+		}
 		s.empty(p.key())
 		return nil
 	}
-	one, limits := s[p.key()], orDefaults(p.config.Limits, defaults)
 	if one == nil {
 		one = &slot{home: &plugin.Plugin{Name: p.name, Relist: st.relist, Ready: st.ready,
 			Updated: func(uri string) { st.notes.Updated(p.name, uri) }}}
 		s[p.key()] = one
 	}
+	one.pinned = st.keeper.isPinned(p)
 	if one.now != nil && one.now.fits(p, limits) {
 		one.now.Publish()
 		return one.now

@@ -148,7 +148,7 @@ func TestIdentity_digestOfTheSettingsDecides(t *testing.T) {
 	wantSays(t, r, "p-say", "evil")
 	closeNow(t, r)
 
-	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", lock.Pin{File: "p.wasm", Digest: digestOf(honest())}); err != nil {
+	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", digestOf(evil()), lock.Pin{File: "p.wasm", Digest: digestOf(honest())}); err != nil {
 		t.Fatal(err)
 	}
 	r = f.start(lock.Options{})

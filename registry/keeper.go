@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -122,6 +123,11 @@ func (k *keeper) savePins() {
 	}
 }
 
+// isPinned reports whether the bytes that a plan serves are in the lock file.
+func (k *keeper) isPinned(p *plan) bool {
+	return p.pin != nil && k.lock != nil && !k.lock.Unsaved(p.name)
+}
+
 // admission returns a function that pins a first-seen plugin before its first call: grants belong to the bytes that had
 // them first, even if this host is killed right after. It returns nil if they are pinned.
 func (k *keeper) admission(p *plan) func(context.Context) error {
@@ -188,5 +194,9 @@ func (k *keeper) takeSame(name, file string, pin lock.Pin, m *plugin.Module, ter
 	if err := k.lock.Copies.Put(wasm, terms); err != nil {
 		return false, err
 	}
-	return true, k.lock.Replace(k.life.stop, name, pin.Digest, next)
+	err = k.lock.Approve(k.life.stop, name, pin.Digest, next)
+	if errors.Is(err, lock.ErrMoved) {
+		return false, nil // the operator was first
+	}
+	return err == nil, err
 }

@@ -71,8 +71,14 @@ func (l *loader) load(ctx context.Context, path string, before *plugin.Module) l
 	return result
 }
 
-// compile reads a module's file again and compiles it, if its bytes are unchanged.
+// compile reads a module's file again and compiles it, if its bytes are unchanged. Code of these bytes that is loaded
+// already needs no file.
 func (l *loader) compile(ctx context.Context, m *plugin.Module, st fileid.Stamp) (*runtime.Module, error) {
+	if digits, ok := fileid.Hex(m.Digest); ok && l.Engine != nil {
+		if loaded := l.Engine.Find(ctx, digits); loaded != nil {
+			return loaded, nil
+		}
+	}
 	wasm, err := l.approvals.bytesOf(m)
 	if err != nil {
 		l.Cache.Forget(st)

@@ -47,6 +47,7 @@ type approval struct {
 	pending       string    // the digest of bytes that wait for approval in place of those that serve; "" is none
 	pendingReason string    // why they wait
 	copy          string    // the stored copy that the module comes from; "" for the plugin's own file
+	loading       bool      // the approved bytes are yet to be loaded from that copy
 }
 
 // key identifies a plugin by name and path.
@@ -97,6 +98,9 @@ func (p *plan) isThere() bool {
 	path := p.path
 	if p.manifestFile != nil && p.manifestFile.extism != nil {
 		path = p.manifestFile.extism.Module
+	}
+	if manifest, ok := extismfile.ManifestOf(path); ok {
+		path = manifest
 	}
 	_, err := os.Stat(path)
 	return err == nil

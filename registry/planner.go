@@ -228,8 +228,11 @@ func (pl *planner) extismPlan(name, path string, c Config) *plan {
 	if own := pl.folders.source(c); own != "" && own != path {
 		module = own
 	} else if errors.Is(f.extism.Err, extismfile.ErrOutside) {
-		p.held = fmt.Errorf("%w; to allow it, save the module where you trust it and write in sallyport.yaml, under plugins: %s: {source: /path/to/module.wasm}",
-			f.extism.Err, name)
+		next := fmt.Sprintf("to allow it, save the module where you trust it and write in sallyport.yaml, under plugins: %s: {source: /path/to/module.wasm}", name)
+		if m := f.extism.Manifest; m.Digest != "" {
+			next = fmt.Sprintf("sallyport add --replace %s %s puts the module with its hash into the manifest", path, filepath.Dir(path))
+		}
+		p.held = fmt.Errorf("%w; %s", f.extism.Err, next)
 		return p
 	} else if p.err = f.extism.Err; p.err != nil {
 		return p

@@ -93,6 +93,9 @@ func (r *Registry) begin(ctx context.Context) error {
 	if r.given != nil {
 		r.loadGiven(ctx)
 	} else {
+		if r.loader.Engine != nil {
+			r.ahead.expect()
+		}
 		r.watchFolders(ctx)
 		if r.loader.Engine != nil {
 			r.life.work.Go(r.ahead.run)

@@ -155,5 +155,5 @@ func (v *Review) Approve(ctx context.Context, l *lock.Lock) error {
 	}
 	pin := v.After.Pin(v.path)
 	pin.Origin = v.origin
-	return l.Approve(ctx, v.Name, pin)
+	return l.Approve(ctx, v.Name, v.Before.Digest, pin)
 }

@@ -41,6 +41,8 @@ type Status struct {
 
 	Permissions `json:"-"` // not part of the JSON that clients can read
 
+	Rejected bool `json:"-"` // the operator rejected the bytes of Waits
+
 	Waits   string `json:"waits,omitempty"`   // the digest of bytes that wait for approval
 	Keeps   string `json:"keeps,omitempty"`   // the scope of its kept state: "session", "plugin"
 	Updates string `json:"updates,omitempty"` // updates approved in advance: "dev", "same-interface"
@@ -97,6 +99,7 @@ func (a approvals) statusOf(p *plan, g *generation) Status {
 	}
 	if a.lock != nil {
 		pin, _ := a.lock.Pin(p.name)
+		s.Rejected = p.pending != "" && pin.Refused(p.pending)
 		s.Pinned = pin.Digest != "" && !a.provisional(p.name) || p.config.Digest != "" || p.config.Updates == UpdatesDev
 	}
 	if g != nil {

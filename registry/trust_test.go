@@ -165,6 +165,46 @@ func TestTrust_holdsNewBytesWhileTheApprovedServe(t *testing.T) {
 	}
 }
 
+// A plugin serves without a gap when bytes are approved that are not loaded yet.
+func TestTrust_servesUntilTheApprovedBytesAreLoaded(t *testing.T) {
+	f := newLockedFolder(t)
+	r := f.trusted("p.wasm", "p")
+	evil().write(t, f.dir, "p.wasm")
+	eventually(t, "held", func() bool { return status(r, "p").Waits != "" })
+	v, err := f.start(lock.Options{Locked: true, ReadOnly: true}).Review("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest().write(t, f.dir, "p.wasm")
+	eventually(t, "its file is as before", func() bool { return status(r, "p").Waits == "" })
+	gone := func() bool {
+		_, ok := r.Snapshot().Tool("p-say")
+		return !ok
+	}
+	stop := r.Watch(func(catalog.Change) {
+		if gone() {
+			t.Error("the plugin serves nothing while its approved bytes are loaded")
+		}
+	})
+	defer stop()
+	if err := errors.Join(v.Approve(t.Context(), f.lock(lock.Options{})), r.Relock()); err != nil {
+		t.Fatal(err)
+	}
+	if gone() {
+		t.Error("the plugin serves nothing after the approval of bytes that are not loaded")
+	}
+	eventually(t, "the approved bytes serve", func() bool { return status(r, "p").Digest == digestOf(evil()) })
+	wantSays(t, r, "p-say", "evil")
+
+	other := lock.Pin{File: "p.wasm", Folder: f.dir, Digest: fileid.Digest([]byte("other"))}
+	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", digestOf(evil()), other); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Approve(t.Context(), f.lock(lock.Options{})); !errors.Is(err, lock.ErrMoved) {
+		t.Errorf("approved after other bytes were: got %v, want %v", err, lock.ErrMoved)
+	}
+}
+
 func TestTrust_holdsRejectedBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	r := f.trusted("p.wasm", "p")
@@ -339,7 +379,7 @@ func TestTrust_hidesNewDefinitionsOfApprovedCode(t *testing.T) {
 	asked := guest{answer: `{"result":` + tools("old", "new") + `}`}
 	asked.write(t, f.dir, "p.wasm")
 	pin := lock.Pin{File: "p.wasm", Digest: digestOf(asked), Definitions: map[string]string{"tool old": lock.Hash([]byte(`{"name":"old"}`))}}
-	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", pin); err != nil {
+	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", "", pin); err != nil {
 		t.Fatal(err)
 	}
 	r := f.start(lock.Options{})
@@ -367,7 +407,7 @@ func TestTrust_lockedHidesLaterDefinitions(t *testing.T) {
 	f := newLockedFolder(t)
 	asked := guest{answer: `{"result":` + tools("new") + `}`}
 	asked.write(t, f.dir, "p.wasm")
-	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", lock.Pin{File: "p.wasm", Digest: digestOf(asked)}); err != nil {
+	if err := f.lock(lock.Options{}).Approve(t.Context(), "p", "", lock.Pin{File: "p.wasm", Digest: digestOf(asked)}); err != nil {
 		t.Fatal(err)
 	}
 	r := f.start(lock.Options{Locked: true})

@@ -7,8 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,32 @@ func (f *fetchFlags) fetch(ctx context.Context, s *settings.Settings, r source.R
 		return nil, unsigned(s, r, err)
 	}
 	a.Origin.Signer, a.Provenance = signed.By, signed.Provenance
+	if signed.By == "" {
+		witness := witnessed(ctx, s, fetcher, r, a)
+		a.Origin.Witness, a.Provenance = witness.By, witness.Provenance
+	}
+	refused := func(module source.Ref) bool { return source.PolicyFor(s.Sources, module.Moving()).Refuse }
+	if err := fetcher.FetchModule(ctx, r, a, refused); err != nil {
+		return nil, hinted(err)
+	}
 	return a, nil
+}
+
+// witnessTime bounds the search for signatures that nobody requires.
+const witnessTime = 20 * time.Second
+
+// witnessed returns the signer of an artifact of which no signature is required. Nothing is asked of the source unless
+// there is a trusted root to verify with, and a signature that cannot be fetched or verified is none.
+func witnessed(ctx context.Context, s *settings.Settings, fetcher *source.Fetcher, r source.Ref, a *source.Artifact) source.Signed {
+	if _, err := os.Stat(s.Text("trusted_root")); err != nil {
+		return source.Signed{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, witnessTime)
+	defer cancel()
+	if fetcher.FetchBundles(ctx, r, a) != nil {
+		return source.Signed{}
+	}
+	return source.Witness(ctx, a, host.SignatureVerifier(s))
 }
 
 // fetchNamed fetches a reference that the entry of an index names; a nil entry is none.
@@ -209,7 +235,7 @@ func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.
 	if err := c.Commit(ctx, grants); err != nil {
 		return err
 	}
-	return errors.Join(reportInstalled(s, std, c, grants, left), noteInstalled(s, c, grants), carried(ctx, s, std, c))
+	return errors.Join(reportInstalled(s, std, c, grants, left), host.NoteInstalled(noteOnce(s), consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants), carried(ctx, s, std, c))
 }
 
 // candidateText describes a plugin before it is installed: its source, and its description or the difference.
@@ -228,10 +254,23 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 		writeProvenance(&text, c.Provenance)
 	default:
 		fmt.Fprintf(&text, "signed  no signature is required of this source\n")
+		if c.Origin.Witness != "" {
+			fmt.Fprintf(&text, "        %s signed it\n", ui.Line(c.Origin.Witness))
+			writeProvenance(&text, c.Provenance)
+		}
 	}
-	if o := c.Before.Origin; o != nil && older(c.Origin.Version, o.Version) {
+	if o := c.Before.Origin; o != nil && o.By() != "" && o.By() != c.Origin.By() {
+		fmt.Fprintf(&text, "signer? the bytes before were signed by %s\n", ui.Line(o.By()))
+	}
+	switch o := c.Before.Origin; {
+	case isOlder(c) && c.Origin.Version == "":
+		fmt.Fprintf(&text, "older?  it states no version, and %s was added before\n", ui.Line(o.Version))
+	case isOlder(c):
 		fmt.Fprintf(&text, "older   this is version %s, and %s was added before\n", ui.Line(c.Origin.Version), ui.Line(o.Version))
+	case c.Returned:
+		text.WriteString("older   these bytes were approved before, and replaced since\n")
 	}
+	writeWaiting(&text, s, c)
 	text.WriteString(c.Note)
 	fmt.Fprintf(&text, "into    %s\n\n", ui.Line(c.File))
 	if !c.New() && c.Review != nil {
@@ -245,6 +284,27 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 	return text.String(), err
 }
 
+// isOlder reports whether a candidate states a version before that of the installed bytes, or none any more.
+func isOlder(c *install.Candidate) bool {
+	o := c.Before.Origin
+	return o != nil && o.Version != "" && (c.Origin.Version == "" || older(c.Origin.Version, o.Version))
+}
+
+// writeWaiting describes the grants that the configuration has for a name before its plugin is installed from this source.
+func writeWaiting(w io.Writer, s *settings.Settings, c *install.Candidate) {
+	if o := c.Before.Origin; !c.New() && o != nil && o.From == c.Origin.From {
+		return
+	}
+	for _, p := range s.Plugins {
+		if p.Name != c.Name {
+			continue
+		}
+		for _, line := range p.Grants.Lines() {
+			fmt.Fprintf(w, "has     %s\n        by the configuration, as soon as it is installed\n", ui.Line(line.String()))
+		}
+	}
+}
+
 // writeProvenance describes the origin of the build, as far as the signer states it.
 func writeProvenance(w io.Writer, p *sigstore.Provenance) {
 	if p == nil {
@@ -254,47 +314,49 @@ func writeProvenance(w io.Writer, p *sigstore.Provenance) {
 	fmt.Fprintf(w, "        by %s, as the signer states\n", ui.Line(p.Builder))
 }
 
-// older reports whether a version has a lower number than a second one, part by part; other texts are never older.
-func older(version, than string) bool {
-	a, b := strings.Split(version, "."), strings.Split(than, ".")
-	for i := range min(len(a), len(b)) {
-		x, errX := strconv.Atoi(a[i])
-		y, errY := strconv.Atoi(b[i])
-		if errX != nil || errY != nil || x != y {
-			return errX == nil && errY == nil && x < y
-		}
-	}
-	return false
-}
-
-// chosen asks which wants are granted, one by one. Those that are granted already, and those that the configuration
-// cannot take, are not asked about.
+// chosen asks which wants are granted, one by one.
 func chosen(ctx context.Context, s *settings.Settings, c *install.Candidate) (grants, left []string, err error) {
-	for _, w := range c.Wants {
-		line := strings.TrimSpace(w.Grants.String())
-		addition, err := s.Add(c.Name, line)
-		switch {
-		case errors.Is(err, settings.ErrGranted):
-			continue
-		case err != nil, needsWorkspace(s, w):
-			left = append(left, line)
-			continue
-		}
-		text := fmt.Sprintf("\n%s wants\n  - %s\n", ui.Line(c.Name), ui.Line(addition.Line))
-		if w.Why != "" {
-			text += "    # " + ui.Line(w.Why) + "\n"
+	wants, left := grantable(s, c)
+	for _, w := range wants {
+		text := fmt.Sprintf("\n%s wants\n  - %s\n", ui.Line(c.Name), ui.Line(w.shown))
+		if w.why != "" {
+			text += "    # " + ui.Line(w.why) + "\n"
 		}
 		yes, err := confirm(ctx, text, "grant it?")
 		if err != nil {
 			return nil, nil, err
 		}
 		if yes {
-			grants = append(grants, line)
+			grants = append(grants, w.line)
 		} else {
-			left = append(left, line)
+			left = append(left, w.line)
 		}
 	}
 	return grants, left, nil
+}
+
+// grantableWant is a want that is asked about.
+type grantableWant struct {
+	line  string
+	shown string // as it would stand in the configuration
+	why   string
+}
+
+// grantable returns the wants that can be granted with the installation, and as left those that the configuration cannot
+// take. Those that are granted already are in neither.
+func grantable(s *settings.Settings, c *install.Candidate) (wants []grantableWant, left []string) {
+	for _, w := range c.Wants {
+		line := strings.TrimSpace(w.Grants.String())
+		addition, err := s.Add(c.Name, line)
+		switch {
+		case errors.Is(err, settings.ErrGranted):
+		case err != nil, needsWorkspace(s, w):
+			left = append(left, line)
+		default:
+			wants = append(wants, grantableWant{line, addition.Line, w.Why})
+		}
+	}
+	return wants, left
 }
 
 // needsWorkspace reports whether a want uses {workspace}, and none is set.
@@ -333,16 +395,6 @@ func nextSteps(w io.Writer, s *settings.Settings) error {
 	}
 	_, err = fmt.Fprintf(w, "next: hosts that run serve it at once; a client without one: %s\n",
 		ui.Line(withFlags(s, "sallyport client-config CLIENT "+settings.Quoted(s.Text("dir"))+" --write")))
-	return err
-}
-
-// noteInstalled writes the installation and its grants to the audit log.
-func noteInstalled(s *settings.Settings, c *install.Candidate, grants []string) error {
-	note := noteOnce(s)
-	err := note(consent.Answered{By: consent.ByTerminal, Answer: "add", Plugin: c.Name, Digest: c.Description.Digest, What: c.Origin.From})
-	for _, line := range grants {
-		err = errors.Join(err, note(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: c.Name, What: line}))
-	}
 	return err
 }
 

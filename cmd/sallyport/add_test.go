@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"log"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 )
 
 // ociServer is a registry on loopback.
@@ -46,6 +45,12 @@ func (s *ociServer) source(name, tag string) string {
 // push pushes a module in the layout of wkg, and returns the digest of the image.
 func (s *ociServer) push(name, tag string, wasm []byte) string {
 	s.t.Helper()
+	return s.pushLayer(name, tag, "application/wasm", wasm)
+}
+
+// pushLayer pushes an image of one layer, and returns its digest.
+func (s *ociServer) pushLayer(name, tag, mediaType string, layer []byte) string {
+	s.t.Helper()
 	descriptor := func(kind string, content []byte) string {
 		digest := fileid.Digest(content)
 		s.send("POST", "/v2/"+name+"/blobs/uploads/?digest="+digest, "application/octet-stream", content)
@@ -56,7 +61,7 @@ func (s *ociServer) push(name, tag string, wasm []byte) string {
 		return string(raw)
 	}
 	manifest := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":` +
-		descriptor("application/vnd.wasm.config.v0+json", []byte("{}")) + `,"layers":[` + descriptor("application/wasm", wasm) + `]}`)
+		descriptor("application/vnd.wasm.config.v0+json", []byte("{}")) + `,"layers":[` + descriptor(mediaType, layer) + `]}`)
 	s.send("PUT", "/v2/"+name+"/manifests/"+tag, "application/vnd.oci.image.manifest.v1+json", manifest)
 	return fileid.Digest(manifest)
 }
@@ -271,6 +276,24 @@ func TestAdd_asksForAnotherName(t *testing.T) {
 	}
 }
 
+// Grants that the configuration kept for a name are shown before other bytes get them.
+func TestAdd_showsTheGrantsThatWaitForTheName(t *testing.T) {
+	a, hub := newAdded(t), newOCIServer(t)
+	put(t, filepath.Join(a.home, "sallyport.yaml"), []byte("plugins: {speaker: {grants: ['net: GET https://bank.example/**']}}\n"))
+	hub.push("evil/speaker", "1", speaker("Speaks.", "one"))
+	screen, out, code := typing(t, a.program("add", hub.source("evil/speaker", "1"), a.dir), "n")
+	if code != exitTool || !strings.Contains(screen, "has     net: GET https://bank.example/**") || !strings.Contains(screen, "by the configuration, as soon as it is installed") {
+		t.Errorf("got code %d, %s, want the waiting grant on the screen\n%s", code, out, screen)
+	}
+	if _, out, code := typing(t, a.program("add", hub.source("evil/speaker", "1"), a.dir), "y"); code != 0 {
+		t.Fatalf("got code %d, %s, want it installed", code, out)
+	}
+	hub.push("evil/speaker", "1", speaker("Speaks.", "two"))
+	if screen, out, code := typing(t, a.program("add", hub.source("evil/speaker", "1"), a.dir), "n"); code != exitTool || strings.Contains(screen, "has     net") {
+		t.Errorf("again: got code %d, %s, want only the difference\n%s", code, out, screen)
+	}
+}
+
 // A program is installed with its tool file.
 func TestAdd_installsAProgramWithItsToolFile(t *testing.T) {
 	a := newAdded(t)
@@ -292,9 +315,8 @@ func TestAdd_requiresTheSignatureOfItsPolicy(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "speaker.wasm")
 	put(t, file, speaker("Speaks.", "one"))
-	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), ed25519.SeedSize))
-	key := base64.StdEncoding.EncodeToString([]byte("Ed" + "12345678" + string(private.Public().(ed25519.PublicKey))))
-	put(t, filepath.Join(a.home, "sallyport.yaml"), []byte("sources:\n  '"+dir+"/**': {minisign: "+key+"}\n  '**': refuse\n"))
+	key := minisigntest.New("12345678")
+	put(t, filepath.Join(a.home, "sallyport.yaml"), []byte("sources:\n  '"+dir+"/**': {minisign: "+key.Public()+"}\n  '**': refuse\n"))
 
 	other := filepath.Join(t.TempDir(), "speaker.wasm")
 	put(t, other, speaker("Speaks.", "one"))
@@ -307,19 +329,11 @@ func TestAdd_requiresTheSignatureOfItsPolicy(t *testing.T) {
 	}
 	refused(other, "the configuration refuses this source")
 	refused(file, "it is not signed, and a signature by 3837363534333231 is required")
-	put(t, file+".minisig", signature(private, []byte("other bytes")))
+	put(t, file+".minisig", key.Sign([]byte("other bytes")))
 	refused(file, "the bytes are not those that were signed")
-	put(t, file+".minisig", signature(private, speaker("Speaks.", "one")))
+	put(t, file+".minisig", key.Sign(speaker("Speaks.", "one")))
 	screen, out, code := typing(t, a.program("add", file, a.dir), "y")
 	if code != 0 || !strings.Contains(screen, "signed  minisign 3837363534333231, as its source requires") || a.files() != "speaker.wasm" {
 		t.Errorf("signed: got code %d, %s, want it installed\n%s", code, out, screen)
 	}
-}
-
-// signature returns a signature of minisign.
-func signature(private ed25519.PrivateKey, content []byte) []byte {
-	sig := ed25519.Sign(private, content)
-	global := ed25519.Sign(private, append(bytes.Clone(sig), "c"...))
-	return []byte("untrusted comment: x\n" + base64.StdEncoding.EncodeToString([]byte("Ed"+"12345678"+string(sig))) +
-		"\ntrusted comment: c\n" + base64.StdEncoding.EncodeToString(global) + "\n")
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore/sigstoretest"
 )
@@ -159,8 +159,7 @@ func TestAdd_requiresAnIdentityOfAnImage(t *testing.T) {
 	hub.pushTagged("acme/tagged/speaker", images["tagged"], payload, cosignAnnotations(t, s.bundle(payload)))
 	from := func(name string) string { return hub.source("acme/"+name+"/speaker", "1") }
 
-	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
-	key := base64.StdEncoding.EncodeToString([]byte("Ed" + "12345678" + string(private.Public().(ed25519.PublicKey))))
+	key := minisigntest.New("12345678").Public()
 	for name := range images {
 		s.policy("")
 		s.installs(from(name), "no signature is required of this source")
@@ -205,11 +204,15 @@ func cosignAnnotations(t *testing.T, b sigstoretest.Bundle) map[string]string {
 		"Payload":              map[string]any{"body": e["canonicalizedBody"], "integratedTime": json.Number(e["integratedTime"].(string)), "logIndex": 0, "logID": sigstoretest.LogID(e)},
 	})
 	must(t, err)
-	return map[string]string{
-		"dev.cosignproject.cosign/signature": base64.StdEncoding.EncodeToString(b.Message()["signature"].([]byte)),
+	annotations := map[string]string{
+		"dev.cosignproject.cosign/signature": "", // of a statement: its envelope has the signature
 		"dev.sigstore.cosign/certificate":    sigstoretest.PEM(b.Certificate()),
 		"dev.sigstore.cosign/bundle":         string(entry),
 	}
+	if message, ok := b["messageSignature"]; ok {
+		annotations["dev.cosignproject.cosign/signature"] = base64.StdEncoding.EncodeToString(message.(map[string]any)["signature"].([]byte))
+	}
+	return annotations
 }
 
 // manifest returns the manifest under a tag.
@@ -231,11 +234,11 @@ func (s *ociServer) blob(name, kind string, content []byte, annotations map[stri
 	return map[string]any{"mediaType": kind, "digest": digest, "size": len(content), "annotations": annotations}
 }
 
-// put pushes a manifest with one layer.
-func (s *ociServer) put(name, tag string, manifest map[string]any, layer map[string]any) {
+// put pushes a manifest with layers.
+func (s *ociServer) put(name, tag string, manifest map[string]any, layers ...map[string]any) {
 	s.t.Helper()
 	const kind = "application/vnd.oci.image.manifest.v1+json"
-	manifest["schemaVersion"], manifest["mediaType"], manifest["layers"] = 2, kind, []any{layer}
+	manifest["schemaVersion"], manifest["mediaType"], manifest["layers"] = 2, kind, layers
 	manifest["config"] = s.blob(name, "application/vnd.oci.empty.v1+json", []byte("{}"), nil)
 	raw, err := json.Marshal(manifest)
 	must(s.t, err)

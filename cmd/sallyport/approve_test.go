@@ -21,18 +21,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
-// put replaces a file atomically.
-func put(t *testing.T, file string, content []byte) {
-	t.Helper()
-	temp := filepath.Join(t.TempDir(), "new")
-	if err := os.WriteFile(temp, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(temp, file); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // about returns the description of the only tool.
 func about(t *testing.T, s *mcp.ClientSession) string {
 	t.Helper()

@@ -20,32 +20,41 @@ func newAudit(std stdio) *cobra.Command {
 		Args:  noCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newAuditVerify(std), newAuditShow(std), newAuditTail(std))
+	c.AddCommand(newAuditVerify(std), newAuditShow(std), newAuditTail(std), newAuditExport(std))
 	return c
 }
 
 func newAuditVerify(std stdio) *cobra.Command {
 	var receipt string
+	var keys []string
 	c := &cobra.Command{
-		Use:   "verify",
+		Use:   "verify [FILE…]",
 		Short: "find lines that were changed, taken out, moved or cut off",
 		Long: `Find lines of the audit log that were changed, taken out, moved or cut off.
 
+With files it verifies those, of one host or of several, in any order: exported lines, or the files of a log. Each host's
+key is audit/key in its state folder; without --key it is that of this state folder.
+
 Exit code 1: something was found. 2: there is no log. A log that ends in the middle may be a crash or a cut; it
 cannot be told.`,
-		Args: words(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
+		Args: words(0, maxAuditFiles),
+		RunE: func(c *cobra.Command, files []string) error {
 			s, err := loadSettings(c, "")
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if receipt != "" {
+			case len(files) > 0 && receipt == "":
+				return verifyFiles(std, s, keys, files)
+			case len(files) > 0 || len(keys) > 0:
+				return errors.New("--key needs files, and --receipt takes none")
+			case receipt != "":
 				return prove(std, s.State().Audit(), receipt)
 			}
 			return verifyAudit(std, s.State().Audit())
 		},
 	}
 	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
+	c.Flags().StringArrayVar(&keys, "key", nil, "key `file` of a host whose lines are in the files; once for each host")
 	return c
 }
 
@@ -57,12 +66,20 @@ func verifyAudit(std stdio, dir string) error {
 	if err != nil {
 		return err
 	}
+	return tellReport(std, r)
+}
+
+// tellReport prints the outcome of a verification.
+func tellReport(std stdio, r audit.Report) error {
 	for _, p := range r.Problems {
 		fmt.Fprintln(std.out, ui.Line(p.String()))
 	}
 	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", ui.Count(int(r.Lines), "line"), ui.Count(r.Chains, "chain"))
 	if len(r.Problems) == 0 {
 		fmt.Fprintln(std.out, "whole: no line was changed, taken out, moved or cut off")
+	}
+	if r.Repeated > 0 {
+		fmt.Fprintf(std.out, "%s more than once, unchanged\n", ui.Count(int(r.Repeated), "line"))
 	}
 	switch open := len(r.Open); {
 	case open == 1:

@@ -143,13 +143,35 @@ func (b *tab) click(about, name string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(".question, .row")].filter(c => c.textContent.includes(%q))
 		.flatMap(c => [...c.querySelectorAll("button")]).find(b => b.textContent === %q)`, about, name)
-	b.wait("!!(" + find + ") && performance.now() - moved >= settle")
-	var at [2]float64
-	raw := b.eval("(() => { const b = " + find + "; b.scrollIntoView({block: 'center'}); const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()")
-	if err := json.Unmarshal([]byte(raw), &at); err != nil {
-		b.t.Fatal(raw, err)
+	b.taken(name, func() {
+		b.wait("!!(" + find + ") && performance.now() - moved >= settle")
+		var at [2]float64
+		raw := b.eval("(() => { const b = " + find + "; b.scrollIntoView({block: 'center'}); const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()")
+		if err := json.Unmarshal([]byte(raw), &at); err != nil {
+			b.t.Fatal(raw, err)
+		}
+		b.press(at)
+	})
+}
+
+// maxPresses is the number of times that a button moves under the hand at most before a test fails.
+const maxPresses = 20
+
+// taken repeats a press of a button until the page takes it: one on a card that has just moved is dropped, or hits another
+// place.
+func (b *tab) taken(name string, press func()) {
+	b.t.Helper()
+	b.eval(`window.watching ||= !document.addEventListener("click", (e) => {
+		window.hit = performance.now() - moved < settle ? "" : e.target.closest("button")?.textContent;
+	}, true)`)
+	for range maxPresses {
+		b.eval(`window.hit = ""`)
+		press()
+		if b.eval(`window.hit`) == fmt.Sprintf("%q", name) {
+			return
+		}
 	}
-	b.press(at)
+	b.t.Fatalf("%s: the page takes no press of it", name)
 }
 
 // press presses and releases the mouse button at a position.
@@ -160,11 +182,18 @@ func (b *tab) press(at [2]float64) {
 	}
 }
 
-// picture saves a screenshot of the page.
+// picture saves a screenshot of the whole page.
 func (b *tab) picture(file string) {
 	b.t.Helper()
+	var size struct {
+		CSSContentSize struct{ Width, Height float64 }
+	}
+	if err := json.Unmarshal(b.send("Page.getLayoutMetrics", nil), &size); err != nil {
+		b.t.Fatal(err)
+	}
+	clip := map[string]any{"x": 0, "y": 0, "width": size.CSSContentSize.Width, "height": size.CSSContentSize.Height, "scale": 1}
 	var r struct{ Data string }
-	if err := json.Unmarshal(b.send("Page.captureScreenshot", nil), &r); err != nil {
+	if err := json.Unmarshal(b.send("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "clip": clip}), &r); err != nil {
 		b.t.Fatal(err)
 	}
 	png, err := base64.StdEncoding.DecodeString(r.Data)

@@ -51,19 +51,19 @@ func TestBrowser_fillsAForm(t *testing.T) {
 		b.send("Input.insertText", map[string]any{"text": value})
 	}
 	fill("name", "Nebuchadnezzar")
-	b.click("asks you", "Answer")
+	b.choose("asks you", "Answer")
 	b.wait(`document.querySelector("#forms .bad").innerText.includes("/name")`)
 	fill("name", "Ada")
 	fill("age", "42")
 	fill("size", "l")
 	fill("sure", "true")
 	b.wait(`performance.now() - moved > 2000`) // input stays across two refreshes of the page
-	b.click("asks you", "Answer")
+	b.choose("asks you", "Answer")
 	if said := <-ended; !strings.Contains(said, `"name":"Ada"`) || !strings.Contains(said, `"age":42`) || !strings.Contains(said, `"size":"l"`) || !strings.Contains(said, `"sure":true`) {
 		t.Errorf("the plugin got %s, want the values of the form", said)
 	}
 	begin()
-	b.click("asks you", "Decline")
+	b.choose("asks you", "Decline")
 	if said := <-ended; !strings.Contains(said, `"action":"decline"`) {
 		t.Errorf("the plugin got %s, want a decline", said)
 	}

@@ -17,9 +17,44 @@ import (
 // key presses and releases a key.
 func (b *tab) key(name string) {
 	b.t.Helper()
-	for _, kind := range []string{"keyDown", "keyUp"} {
-		b.send("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": 13, "text": "\r"})
+	down, code, typed, value := "keyDown", 13, "\r", name
+	switch name {
+	case "Tab":
+		down, code, typed = "rawKeyDown", 9, ""
+	case "Space":
+		code, typed, value = 32, " ", " "
 	}
+	for _, kind := range []string{down, "keyUp"} {
+		b.send("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": value, "code": name, "windowsVirtualKeyCode": code, "text": typed})
+	}
+}
+
+// maxTabs is more than the page of a test has places that take the focus.
+const maxTabs = 200
+
+// reach moves the focus to an element, which an expression finds, with the key Tab alone.
+func (b *tab) reach(find string) {
+	b.t.Helper()
+	b.wait("!!(" + find + ")")
+	for range maxTabs {
+		if b.eval("document.activeElement === "+find) == "true" {
+			return
+		}
+		b.key("Tab")
+	}
+	b.t.Fatalf("the key Tab does not reach %s: %s", find, b.eval("document.activeElement.outerHTML"))
+}
+
+// choose moves the focus to a button by name, on the card that contains a text, with the key Tab alone, and presses it
+// with Enter.
+func (b *tab) choose(about, name string) {
+	b.t.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(".card:not(:has(.row)), .row")].filter(c => c.textContent.includes(%q)).flatMap(c => [...c.querySelectorAll("button")]).filter(b => b.offsetParent).find(b => b.textContent === %q)`, about, name)
+	b.taken(name, func() {
+		b.reach(find)
+		b.wait("document.activeElement === " + find + " && performance.now() - moved >= settle")
+		b.key("Enter")
+	})
 }
 
 // ask adds a question as a plugin's call does.
@@ -90,21 +125,27 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	}
 
 	// Allowing all announced effects takes a confirmation at a different place, not one click or two at the same place.
-	b.click("/two", "All of it always")
+	b.choose("/two", "All of it always")
 	b.wait(`!!document.querySelector(".sure") && document.activeElement.textContent === "No"`)
 	b.key("Enter")
 	b.wait(`!document.querySelector(".sure")`)
 	if q, g := left(t, s); q != 2 || g != 1 {
 		t.Errorf("got %d questions, %d grants, want 2, 1", q, g)
 	}
-	b.click("/two", "All of it always")
+	b.choose("/two", "All of it always")
 	b.wait(`!!document.querySelector(".sure")`)
 	b.pictures("sure")
-	b.click("/two", "Yes")
+	b.choose("/two", "Yes")
 	b.wait(`document.querySelectorAll("#questions .question").length <= 1`)
-	if _, g := left(t, s); g == 0 {
+	_, given := left(t, s)
+	if given == 0 {
 		t.Errorf("got no grant, want one")
 	}
+	b.choose("", "Take back")
+	eventually(t, "an answer is taken back", func() bool {
+		_, g := left(t, s)
+		return g == given-1
+	})
 	// A refresh keeps the focus on a button while its card stays.
 	ask(t, s, "four", "")
 	b.wait(`document.querySelectorAll("#questions .question").length >= 1`)
@@ -117,7 +158,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	}
 }
 
-// A held plugin is reviewed and approved, and a denied effect is granted, each after its details were shown.
+// A held plugin is reviewed and approved, and a denied effect is granted, by keyboard and each after its details were shown.
 func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	dir := folder(t, bundled(t, "files"))
 	state := compiledState(t, dir)
@@ -136,21 +177,15 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 		return err == nil && strings.Contains(string(text), "speaker")
 	})
 	put(t, file, speaker("Says what it is told, and first sends it to </pre><img src=x> evil.example.", "second"))
-	press := func(about, name string) {
-		t.Helper()
-		find := fmt.Sprintf(`[...document.querySelectorAll(".card")].filter(c => c.textContent.includes(%q)).flatMap(c => [...c.querySelectorAll("button")]).filter(b => b.offsetParent).find(b => b.textContent === %q)`, about, name)
-		b.wait("!!(" + find + ") && performance.now() - moved >= settle")
-		b.eval(find + ".click()")
-	}
 	// The held plugin is above the calls, and counted in the title.
 	b.wait(`document.querySelector("#n-held").textContent === "1" && document.title.startsWith("(1) ")`)
 	b.wait(`(document.querySelector("#held").compareDocumentPosition(document.querySelector("#calls")) & Node.DOCUMENT_POSITION_FOLLOWING) > 0`)
 	b.wait(`document.querySelector("#held").innerText.includes("speaker") && !document.querySelector("#plugins").innerText.includes("speaker")`)
-	press("speaker", "Show what is new")
+	b.choose("speaker", "Show what is new")
 	b.wait(`document.body.innerText.includes("{+told, and first") && document.images.length === 0`)
 	b.pictures("held")
-	press("speaker", "Approve")
-	press("speaker", "Yes")
+	b.choose("speaker", "Approve")
+	b.choose("speaker", "Yes")
 	b.wait(`[...document.querySelectorAll("#plugins .card")].some(c => c.textContent.includes("speaker") && !c.textContent.includes("Show what is new"))`)
 	eventually(t, "it serves the new bytes", func() bool {
 		list, err := s.ListTools(t.Context(), nil)
@@ -177,10 +212,10 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	press("refused: read", "Allow")
+	b.choose("refused: read", "Allow")
 	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
 	put(t, config, []byte("plugins: [1]\n"))
-	press("refused: read", "Yes")
+	b.choose("refused: read", "Yes")
 	const told = `!!document.querySelector("#calls [data-key] > .wrong") && document.querySelector("#calls .wrong").innerText.includes("want keys and values")`
 	b.wait(told)
 	b.eval(`window.looks = 0, window.fetch = new Proxy(window.fetch, { apply(f, self, args) { if (args[0] === "/state") window.looks++; return Reflect.apply(f, self, args); } })`)
@@ -189,13 +224,44 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 		t.Error("the message has gone:", b.eval(`document.querySelector("#calls").innerText`))
 	}
 	put(t, config, before)
-	press("refused: read", "Allow")
+	b.choose("refused: read", "Allow")
 	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
-	press("refused: read", "Yes")
+	b.choose("refused: read", "Yes")
 	b.wait(`["from its next call on", "allow it by now"].some(t => document.querySelector("#calls").innerText.includes(t))`)
 	if now, err := os.ReadFile(config); err != nil || !strings.Contains(string(now), "- fs: read "+note) {
 		t.Errorf("got %s %v, want %q in it", now, err, "- fs: read "+note)
 	}
 	b.wait(`document.querySelector("#calls").innerText.includes("the lines of the plugin allow it by now")`)
 	eventually(t, "the next call may", func() bool { return !call(t, s, "files-read", map[string]any{"path": note}).IsError })
+}
+
+// All calls of the audit log are searched by keyboard, and the newest ones come back without a word.
+func TestBrowser_searchesAllCalls(t *testing.T) {
+	dir := folder(t, bundled(t, "files"))
+	state := compiledState(t, dir)
+	h := &askingHost{t: t, dir: dir, state: state, config: "# mine\n"}
+	s, _ := h.named("client", dir)
+	for _, name := range []string{"first", "second", "third"} {
+		call(t, s, "files-read", map[string]any{"path": filepath.Join(dir, name+"<b>.txt")})
+	}
+	b := openTab(t, consoleAt(t, state))
+	const rows = `document.querySelectorAll("#calls .row").length`
+	b.wait(rows + ` === 3`)
+	search := func(word string) {
+		b.eval(`document.querySelector("#word").focus(), document.querySelector("#word").select()`)
+		if word == "" {
+			b.eval(`document.querySelector("#word").value = ""`)
+		} else {
+			b.send("Input.insertText", map[string]any{"text": word})
+		}
+		b.key("Enter")
+	}
+	search("SECOND<b>")
+	b.wait(rows + ` === 1 && document.querySelector("#found").innerText === "1 call names SECOND<b>, the newest first"`)
+	b.wait(`document.querySelector("#calls").innerText.includes("second<b>.txt") && document.activeElement.id === "word"`)
+	b.pictures("found")
+	search("nowhere")
+	b.wait(rows + ` === 0 && document.querySelector("#calls").innerText === "No call names it."`)
+	search("")
+	b.wait(rows + ` === 3 && document.querySelector("#found").innerText === ""`)
 }

@@ -40,7 +40,7 @@ func newBuild(std stdio) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&target, "go", "", "main `package` with its version, or its folder")
-	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write; the default is the program's name with .wasm")
+	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write; the default is the program's name with .wasm, for a script in a folder build")
 	return c
 }
 
@@ -49,9 +49,6 @@ func buildScript(std stdio, file, out string) error {
 	if !script.Is(file) {
 		return fmt.Errorf("%s: it is no script: those end in .ts, .js or .py", ui.Line(file))
 	}
-	if out == "" {
-		out = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".wasm"
-	}
 	container, _, err := script.Read(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
@@ -59,6 +56,12 @@ func buildScript(std stdio, file, out string) error {
 	wasm, err := script.Expand(container)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ui.Line(file), err)
+	}
+	if out == "" { // not beside the script: of two plugins with one name, none is served
+		out = filepath.Join("build", strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))+".wasm")
+		if err := os.MkdirAll("build", 0o755); err != nil {
+			return err
+		}
 	}
 	if err := writeModule(out, wasm); err != nil {
 		return err

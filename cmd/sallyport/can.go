@@ -18,22 +18,23 @@ import (
 )
 
 func newCan(std stdio) *cobra.Command {
-	var groups, scopes []string
+	var as callerFlags
 	c := &cobra.Command{
 		Use:   "can PRINCIPAL TOOL [DIR]",
 		Short: "report whether a caller may call a tool, and the rule that decides",
-		Long: `Report whether a caller may call a tool, and the rule of callers that decides. PRINCIPAL is written as in the audit
+		Long: `Report whether a caller may call a tool, the rule of callers that decides, and the grants with who that hold in its
+calls. PRINCIPAL is written as in the audit
 log: token:ann, stdio:1000, anonymous. TOOL is the public name. Groups of the section groups apply; those of a sign-in are
 given by --group and --scope. The folder is loaded as sallyport list does it, and the tool is not called.
 
 Exit code 1: the caller may not, or there is no such tool.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := ident.New(args[0], groups, scopes)
+			s, err := loadSettings(c, optional(args[2:]))
 			if err != nil {
 				return err
 			}
-			s, err := loadSettings(c, optional(args[2:]))
+			id, err := as.caller(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -43,11 +44,27 @@ Exit code 1: the caller may not, or there is no such tool.`,
 			return can(c.Context(), s, std, id, args[1])
 		},
 	}
-	c.Flags().StringArrayVar(&groups, "group", nil, "a `group` of the sign-in, repeatable")
-	c.Flags().StringArrayVar(&scopes, "scope", nil, "a `scope` of the sign-in, repeatable")
+	as.add(c)
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	c.Flags().Bool("locked", false, "count the plugins that serve --locked would hold as held")
 	return c
+}
+
+// callerFlags are the flags with the groups and scopes of a caller's sign-in.
+type callerFlags struct{ groups, scopes []string }
+
+func (f *callerFlags) add(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.groups, "group", nil, "a `group` of the sign-in, repeatable")
+	c.Flags().StringArrayVar(&f.scopes, "scope", nil, "a `scope` of the sign-in, repeatable")
+}
+
+// caller returns a principal with the groups and scopes of its sign-in.
+func (f *callerFlags) caller(s *settings.Settings, principal string) (ident.Identity, error) {
+	id, err := ident.New(principal, f.groups, f.scopes)
+	if err == nil && s.Auth != nil {
+		id.Scopes = s.Auth.WithImplied(id.Scopes)
+	}
+	return id, err
 }
 
 // can prints the decision about one caller and one tool.
@@ -73,7 +90,7 @@ func can(ctx context.Context, s *settings.Settings, std stdio, id ident.Identity
 		return exitCode(exitTool)
 	}
 	_, ok = all.For(id).Tool(name)
-	return printCan(std.out, s, id, tool, ok)
+	return printCan(std.out, s, id, tool, ok && tool.Lacking(id) == nil)
 }
 
 // printCan prints the decision with its rule; exit code 1 for a refusal.
@@ -82,12 +99,19 @@ func printCan(w io.Writer, s *settings.Settings, id ident.Identity, tool *catalo
 	if !ok {
 		verdict = "refused"
 	}
-	fmt.Fprintf(w, "%s: %s may%s call %s\n", verdict, ui.Line(id.Principal), map[bool]string{false: " not"}[ok], ui.Line(tool.Name))
+	why := ""
+	if scopes := tool.Lacking(id); scopes != nil {
+		why = ": a call needs " + catalog.ScopeNames(scopes)
+	}
+	fmt.Fprintf(w, "%s: %s may%s call %s%s\n", verdict, ui.Line(id.Principal), map[bool]string{false: " not"}[ok], ui.Line(tool.Name), ui.Line(why))
 	i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == tool.Plugin })
 	if i < 0 || len(s.Plugins[i].Callers) == 0 {
 		fmt.Fprintf(w, "  the plugin %s has no callers: it publishes to all\n", ui.Line(tool.Plugin))
 	} else {
 		printRules(w, s.File, &s.Plugins[i], id, tool.Local)
+	}
+	if i >= 0 {
+		printLines(w, s.File, &s.Plugins[i], id)
 	}
 	if !ok {
 		return exitCode(exitTool)
@@ -95,17 +119,44 @@ func printCan(w io.Writer, s *settings.Settings, id ident.Identity, tool *catalo
 	return nil
 }
 
-// printRules prints the rule that publishes an entry to a caller, or the reason of each rule that does not.
+// printLines prints the grants that are for some callers, and whether each is for this one.
+func printLines(w io.Writer, file string, p *settings.Plugin, id ident.Identity) {
+	for _, g := range p.Grants.Lines() {
+		if len(g.Who) == 0 {
+			continue
+		}
+		applies := "is for the caller"
+		if !g.Admits(id) {
+			applies = "is for others"
+		}
+		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, g.Line, ui.Line(g.String()), applies)
+	}
+}
+
+// refusal returns the reason for which a rule does not let a caller call an entry, "" if it does.
+func refusal(r *settings.CallerRule, id ident.Identity, entry string) string {
+	rule := r.Rule()
+	lacking := slices.DeleteFunc(slices.Clone(r.Scopes), func(s string) bool { return slices.Contains(id.Scopes, s) })
+	switch {
+	case !rule.Who.Has(id):
+		return "does not name the caller"
+	case !rule.Publishes(entry):
+		return "does not publish " + entry
+	case len(lacking) > 0:
+		return "lacks " + catalog.ScopeNames(lacking)
+	}
+	return ""
+}
+
+// printRules prints the rule that lets a caller call an entry, or the reason of each rule that does not.
 func printRules(w io.Writer, file string, p *settings.Plugin, id ident.Identity, entry string) {
-	if r, ok := p.Publishes(id, entry); ok {
-		fmt.Fprintf(w, "  %s:%d: %s\n", file, r.Line, ui.Line(r.String()))
-		return
+	for _, r := range p.Callers {
+		if refusal(&r, id, entry) == "" {
+			fmt.Fprintf(w, "  %s:%d: %s\n", file, r.Line, ui.Line(r.String()))
+			return
+		}
 	}
 	for _, r := range p.Callers {
-		reason := "does not name the caller"
-		if r.Callers.Has(id) {
-			reason = "does not publish " + entry
-		}
-		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, r.Line, ui.Line(r.String()), ui.Line(reason))
+		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, r.Line, ui.Line(r.String()), ui.Line(refusal(&r, id, entry)))
 	}
 }

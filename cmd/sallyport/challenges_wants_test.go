@@ -152,6 +152,9 @@ tool("say", "Says a text.", {}, () => "hello");`,
 			break
 		}
 	}
+	if out, err := a.program("compile", a.dir).CombinedOutput(); err != nil {
+		t.Fatalf("compile: got %v: %s", err, out)
+	}
 	s := session(t, commandTransport(a.program("serve", a.dir)), nil)
 	if got := text(call(t, s, "fetch-fetch", map[string]any{"url": web.URL + "/a"})); !strings.Contains(got, "page /a") {
 		t.Errorf("the first call: got %q, want page /a", got)

@@ -23,7 +23,7 @@ func newConsole(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "console",
 		Short: "open the page where you answer plugins, approve and grant, in a browser",
-		Long: `Open the page where you answer plugins, approve what is held and grant what was refused. All hosts of a state
+		Long: `Open the page where you answer plugins, approve what is held, grant what was refused and add plugins by their links. All hosts of a state
 folder have one, which one of them serves; where none runs this command does, until you end it.
 
 The address is a key: it is shown at the terminal, and never on standard output.`,
@@ -42,7 +42,7 @@ The address is a key: it is shown at the terminal, and never on standard output.
 
 // openConsole finds the console's page, shows its address, and serves it while no host does.
 func openConsole(ctx context.Context, s *settings.Settings, std stdio, browse bool) error {
-	at, serving, stop, err := host.FindConsole(s, logging.For(s, std.err))
+	at, serving, stop, err := host.FindConsole(s, logging.For(s, std.err), offered)
 	if err != nil {
 		return err
 	}

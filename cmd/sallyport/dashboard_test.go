@@ -31,7 +31,7 @@ func observedHost(t *testing.T) (s *mcp.ClientSession, readable, admin string) {
 	if err := os.WriteFile(readable, []byte("a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := program(t, "plugins: {files: {grants: [\"fs: read "+dir+"/**\"]}}", "serve", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--no-token", folder(t, bundled(t, "files")))
+	cmd := program(t, "limits: {concurrency: 1}\nplugins: {files: {grants: [\"fs: read "+dir+"/**\"]}}", "serve", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--no-token", folder(t, bundled(t, "files")))
 	on := regexp.MustCompile(`profiles are on http://(\S+)`)
 	endpoint := serveWatched(t, cmd, func(line string) {
 		if m := on.FindStringSubmatch(line); m != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,23 @@ func TestDeploy_configurationIsTheProgramsOwn(t *testing.T) {
 	for _, want := range []string{"0.0.0.0:8470", "0.0.0.0:9470", "/secrets/tls/tls.crt", "/secrets/tokens/tokens", "/secrets/keys/keys", "10s", "60s"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("got %s, want %q in it", out, want)
+		}
+	}
+}
+
+// The page for operators has a row for each alert.
+func TestDeploy_eachAlertHasARow(t *testing.T) {
+	rules, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, alerts := allPages(t, "operating.md"), regexp.MustCompile(`- alert: (\S+)`).FindAllStringSubmatch(string(rules), -1)
+	if rows := strings.Count(page, "\n| Sallyport"); rows != len(alerts) || rows == 0 {
+		t.Errorf("got %d rows of alerts, want one for each of %d", rows, len(alerts))
+	}
+	for _, m := range alerts {
+		if !strings.Contains(page, "\n| "+m[1]+" |") {
+			t.Errorf("docs/operating.md: got no row of %s, want one", m[1])
 		}
 	}
 }

@@ -78,6 +78,9 @@ func unsetSecrets(s *settings.Settings) (unset []doctor.Secret, err error) {
 	defer gates.Close()
 	for _, p := range s.Plugins {
 		for _, line := range p.Grants.Secrets() {
+			if line.PerPrincipal {
+				continue // of each caller, whom the configuration need not name
+			}
 			state := stateOfSecret(s, gates.Secrets(), line)
 			switch {
 			case !strings.HasPrefix(state, "unset: "):

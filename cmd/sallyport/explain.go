@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,11 +17,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	ident "github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 func newExplain(std stdio) *cobra.Command {
-	var tool, arguments string
+	var q explaining
 	c := &cobra.Command{
 		Use:   "explain PLUGIN EFFECT [DIR]",
 		Short: "report whether a plugin may perform an effect, and the line that decides",
@@ -35,12 +38,31 @@ Exit code 1: the effect is denied, or needs the operator's consent.`,
 			if err != nil {
 				return err
 			}
-			return explain(c.Context(), std.out, s, args[0], args[1], tool, arguments)
+			if q.as != "" {
+				if q.caller, err = q.callerFlags.caller(s, q.as); err != nil {
+					return err
+				}
+			} else if len(q.groups)+len(q.scopes) > 0 {
+				return ui.Hint(errors.New("--group and --scope are of a caller"), "--as PRINCIPAL names it")
+			}
+			q.plugin, q.act = args[0], args[1]
+			return explain(c.Context(), std.out, s, q)
 		},
 	}
-	c.Flags().StringVar(&tool, "tool", "", "in a call of this `tool`")
-	c.Flags().StringVar(&arguments, "args", "", "with these arguments, a `JSON` object")
+	c.Flags().StringVar(&q.tool, "tool", "", "in a call of this `tool`")
+	c.Flags().StringVar(&q.arguments, "args", "", "with these arguments, a `JSON` object")
+	c.Flags().StringVar(&q.as, "as", "", "in a call of this `principal`, as the audit log shows it")
+	q.add(c)
 	return c
+}
+
+// explaining is one question about an effect.
+type explaining struct {
+	callerFlags
+	plugin, act     string
+	tool, arguments string
+	as              string // the principal; "" is nobody in particular
+	caller          ident.Identity
 }
 
 // explained is the decision on one effect.
@@ -49,11 +71,13 @@ type explained struct {
 	plugin string
 	listed bool         // the plugin is in the configuration
 	open   bool         // some lines depend on arguments that were not given
+	others bool         // some lines are for some callers, and none was given
 	answer *store.Grant // an answer that allows the effect; nil if none
 }
 
 // explain prints the decision on one effect.
-func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act, tool, arguments string) error {
+func explain(ctx context.Context, w io.Writer, s *settings.Settings, q explaining) error {
+	plugin, arguments := q.plugin, q.arguments
 	if arguments != "" {
 		if _, err := jsonraw.ParseObject([]byte(arguments)); err != nil {
 			return ui.Hint(fmt.Errorf("the arguments are no JSON object: %w", err), `write them as one word, such as '{"name":"value"}'`)
@@ -69,16 +93,17 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	under := func(grants *grant.Set) (hostfuncs.Explanation, error) {
 		policy := gates.Plugin(hostfuncs.Plugin{Name: p.Name, Grants: grants, Workspace: p.Workspace})
 		return policy.Explain(hostfuncs.Call{
-			Principal: "cli", Entry: grant.Entry{Kind: "tool", Name: tool}, Values: grant.ArgumentValues(json.RawMessage(arguments)),
-		}, act)
+			Principal: cmp.Or(q.caller.Principal, "cli"), Roles: q.caller.Roles(),
+			Entry: grant.Entry{Kind: "tool", Name: q.tool}, Values: grant.ArgumentValues(json.RawMessage(arguments)),
+		}, q.act)
 	}
 	found, err := under(p.Grants)
 	if err != nil {
 		return err
 	}
-	x := explained{Explanation: found, plugin: plugin, listed: i >= 0, open: p.Grants.Lines().Varies() && arguments == ""}
+	x := explained{Explanation: found, plugin: plugin, listed: i >= 0, open: p.Grants.ForAll().Lines().Varies() && arguments == "", others: p.Grants.Lines().NamesCallers() && q.as == ""}
 	if !x.Allowed {
-		x.answer, err = answerThatAllows(ctx, s, p, under)
+		x.answer, err = answerThatAllows(ctx, s, p, q.as, under)
 	}
 	if err != nil {
 		return err
@@ -86,8 +111,8 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, plugin, act
 	return printExplanation(w, s, x)
 }
 
-// answerThatAllows returns an answer that allows the effect; nil if none.
-func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plugin, under func(*grant.Set) (hostfuncs.Explanation, error)) (*store.Grant, error) {
+// answerThatAllows returns an answer that allows the effect, for one principal, or if as is "" for any; nil if none.
+func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plugin, as string, under func(*grant.Set) (hostfuncs.Explanation, error)) (*store.Grant, error) {
 	kept := questionsOf(s)
 	defer kept.Close()
 	answers, err := kept.Grants(ctx)
@@ -96,7 +121,7 @@ func answerThatAllows(ctx context.Context, s *settings.Settings, p settings.Plug
 	}
 	for _, a := range answers {
 		line, err := grant.ParseLine(a.Line)
-		if a.Plugin != p.Name || err != nil {
+		if a.Plugin != p.Name || as != "" && a.Principal != as || err != nil {
 			continue // of a different plugin, or not a single line
 		}
 		if x, err := under(p.Grants.With(line)); err == nil && x.Allowed {
@@ -147,6 +172,9 @@ func printExplanation(w io.Writer, s *settings.Settings, x explained) error {
 	}
 	if x.open {
 		fmt.Fprintf(w, "lines with {args…} or for: count only with --tool and --args\n")
+	}
+	if x.others {
+		fmt.Fprintf(w, "lines with who: count only with --as PRINCIPAL\n")
 	}
 	return exitCode(exitTool)
 }

@@ -59,6 +59,7 @@ func listenHTTP(ctx context.Context, s *settings.Settings, log *slog.Logger) (*e
 		Rate:        streamable.Rate{PerSecond: float64(s.Count("http.rate"))},
 		Connections: s.Count("http.connections"),
 		Bodies:      int(s.Bytes("http.bodies")),
+		Sessions:    s.Count("http.sessions"),
 		Logger:      log,
 	}
 	tokens, err := httpTokens(s)

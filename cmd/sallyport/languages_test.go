@@ -90,6 +90,11 @@ func shellIn(t *testing.T, dir string) func(line string) string {
 		t.Fatal(err)
 	}
 	state := t.TempDir()
+	telemetry := filepath.Join(state, ".config", "go", "telemetry")
+	if err := os.MkdirAll(telemetry, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(telemetry, "mode"), []byte("off")) // else the go command counts there after its end
 	return func(line string) string {
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir

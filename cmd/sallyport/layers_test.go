@@ -47,6 +47,7 @@ var homes = map[string][]string{
 	"golang.org/x/text":                      {"internal/identity", "internal/urlnorm", "internal/untrusted", "registry/catalog", "registry/manifest"},
 	"golang.org/x/sys":                       {"cmd/sallyport/internal/ui", "internal/filelock", "hostfuncs/fs/denylist", "hostfuncs/fs/jail/system", "runtime/image", "cmd/sallyport-sigstore"},
 	"github.com/prometheus/client_golang":    {"cmd/sallyport/internal/metrics"},
+	"github.com/prometheus/client_model":     {"cmd/sallyport/internal/metrics"},
 	"golang.org/x/time":                      {"hostfuncs", "protocol/notify", "transport/streamable"},
 	"modernc.org/sqlite":                     {"hostfuncs/state/store"},
 	"github.com/jackc/pgx":                   {"hostfuncs/state/store"},
@@ -58,7 +59,8 @@ var homes = map[string][]string{
 	"github.com/opencontainers":              {"registry/source", "cmd/dist"},
 	"github.com/coreos/go-oidc":              {"transport/auth/oauth"},
 	"github.com/go-jose/go-jose":             {"transport/auth/oauth"},
-	"golang.org/x/crypto":                    {"internal/minisign", "cmd/dist"},
+	"golang.org/x/crypto":                    {"internal/minisign", "internal/minisign/minisigntest", "cmd/dist"},
+	"aead.dev/minisign":                      {"internal/minisign"},
 
 	// Of the module in cmd/sallyport-sigstore.
 	"github.com/sigstore/sigstore-go":      {"cmd/sallyport-sigstore"},

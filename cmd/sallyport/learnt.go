@@ -141,7 +141,7 @@ func (l *learnt) allows(line, effect string) bool {
 	if err != nil {
 		return false
 	}
-	policy := l.gates.Plugin(hostfuncs.Plugin{Name: l.plugin.Name, Grants: l.plugin.Grants.Limits().With(parsed), Workspace: l.plugin.Workspace})
+	policy := l.gates.Plugin(hostfuncs.Plugin{Name: l.plugin.Name, Grants: l.plugin.Grants.Limits().With(parsed.ForAll()), Workspace: l.plugin.Workspace})
 	defer policy.Close()
 	x, err := policy.Explain(hostfuncs.Call{Principal: "cli"}, effect)
 	l.lets[key] = err != nil || x.Allowed

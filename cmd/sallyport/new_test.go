@@ -24,6 +24,19 @@ func TestNew_listsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A new script passes its test, and a module that is built of it leaves it in service.
+func TestNew_scriptPassesItsTestAndIsServedBesideItsModule(t *testing.T) {
+	shell := shellIn(t, t.TempDir())
+	for lang, ext := range map[string]string{"ts": "ts", "js": "js", "python": "py"} {
+		name := "mine_" + lang
+		file := name + "." + ext
+		wantInOrder(t, "new", shell("sallyport new "+name+" --lang "+lang), []string{"wrote " + name + "/" + name + ".cases.yaml\n", "sallyport test " + name + "/" + file + "\n"})
+		wantInOrder(t, "test", shell("cd "+name+" && sallyport test "+file), []string{"1 case passed"})
+		wantInOrder(t, "build", shell("cd "+name+" && sallyport build "+file), []string{"built build/" + name + ".wasm"})
+		wantInOrder(t, "list", shell("sallyport list "+name), []string{name, "loaded", "1 tool"})
+	}
+}
+
 // A new user of Go needs no more than Go and make: no clone, and no network.
 func TestNew_goProjectBuildsAndPassesItsTests(t *testing.T) {
 	t.Setenv("GOPROXY", "off")

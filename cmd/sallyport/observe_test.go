@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -70,6 +71,71 @@ func TestAdmin_countsCallsBesideTheEndpoint(t *testing.T) {
 	for _, path := range []string{"/metrics", "/health", "/ready", "/debug/pprof/"} {
 		if status, text := page(t, http.DefaultClient, strings.TrimSuffix(url, "/mcp")+path); status != 404 {
 			t.Errorf("%s of the endpoint: got %d %q, want 404", path, status, text)
+		}
+	}
+}
+
+// hostilePosts returns requests of 2026-07-28 with an own name in each place where a client can write one: method, tool,
+// prompt, URI, task and client.
+func hostilePosts(url string, i int) (all []*http.Request) {
+	name := fmt.Sprintf(`n%d'}{,=`, i)
+	for _, r := range [][3]string{
+		{name, "", `"x":1`}, {"tools/call", name, `"name":"` + name + `","arguments":{}`}, {"tools/call", "misbehave-" + name, `"name":"misbehave-` + name + `"`},
+		{"prompts/get", name, `"name":"` + name + `"`}, {"resources/read", "x://" + name, `"uri":"x://` + name + `"`}, {"tasks/get", name, `"taskId":"` + name + `"`},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"` + name + `"},"argument":{"name":"a","value":"b"}`}, {"server/discover", "", `"x":"` + name + `"`},
+	} {
+		meta := strings.ReplaceAll(`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"N","version":"N"},"io.modelcontextprotocol/clientCapabilities":{}}`, "N", name)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s,"_meta":%s}}`, name, r[0], r[2], meta)
+		q, _ := http.NewRequest("POST", url, strings.NewReader(body)) // the address is that of a server
+		q.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {r[0]}}
+		if r[1] != "" {
+			q.Header.Set("Mcp-Name", r[1])
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// Names that clients make up bring no series.
+func TestAdmin_countsNoNamesOfClients(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "admin")
+	url := serveURL(t, "", "--no-token", "--admin", "unix:"+socket, folder(t, guest(t, "misbehave")))
+	s := session(t, &mcp.StreamableClientTransport{Endpoint: url}, nil)
+	if _, err := s.ListTools(t.Context(), nil); err != nil { // waits until plugins are loaded
+		t.Fatal(err)
+	}
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "misbehave-trap"}); err != nil { // it starts the plugin
+		t.Fatal(err)
+	}
+	series := func(from, to int) map[string]bool {
+		for i := from; i < to; i++ {
+			for _, q := range hostilePosts(url, i) {
+				r, err := http.DefaultClient.Do(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_ = r.Body.Close()
+			}
+		}
+		all := map[string]bool{}
+		_, text := page(t, socketClient(socket), "http://host/metrics")
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "sallyport_") {
+				all[line[:strings.LastIndexByte(line, ' ')]] = true
+			}
+		}
+		return all
+	}
+	before := series(0, 2)
+	for _, method := range []string{"other", "tools/call", "prompts/get", "resources/read", "tasks/get", "server/discover"} {
+		if name := `sallyport_request_duration_seconds_count{method="` + method + `"}`; !before[name] {
+			t.Errorf("got no series %s, want the requests to be counted", name)
+		}
+	}
+	for name := range series(2, 200) {
+		if !before[name] {
+			t.Errorf("got the series %s, want none for names of clients", name)
 		}
 	}
 }

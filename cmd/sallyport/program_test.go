@@ -51,6 +51,18 @@ func program(t *testing.T, config string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// put replaces a file atomically.
+func put(t *testing.T, file string, content []byte) {
+	t.Helper()
+	temp := filepath.Join(t.TempDir(), "new")
+	if err := os.WriteFile(temp, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(temp, file); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // modern returns a request of the latest revision, which needs no session.
 func modern(id, method, params string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params +

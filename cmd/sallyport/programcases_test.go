@@ -27,7 +27,7 @@ var wrappedPrograms = []struct {
 		{"filter", map[string]any{"filter": "-1, (now | type)"}, []string{"-c", "-n", "--", "-1, (now | type)"}, "", false, "jsonl"},
 		{"filter", map[string]any{"filter": ".a[", "input": "1"}, []string{"-c", ".a["}, "1", true, ""},
 	}},
-	{"goawk", "github.com/benhoyt/goawk", "testdata/programs", []programCase{
+	{"goawk", "github.com/benhoyt/goawk", "../../plugins/goawk", []programCase{
 		{"run", map[string]any{"program": "{ s += $2 } END { print s }", "input": "a 1\nb 2.5\n"}, []string{"{ s += $2 } END { print s }"}, "a 1\nb 2.5\n", false, ""},
 		{"run", map[string]any{"program": "{ print $2 }", "input": "a,b\n\"c\",\"d,e\"\n", "csv": true}, []string{"-i", "csv", "{ print $2 }"}, "a,b\n\"c\",\"d,e\"\n", false, ""},
 		{"run", map[string]any{"program": "{ print x, $1, y }", "input": "1:2", "separator": ":", "variables": []string{"x=a b", "y=$(id)"}}, []string{"-F:", "-v", "x=a b", "-v", "y=$(id)", "{ print x, $1, y }"}, "1:2", false, ""},

@@ -32,11 +32,25 @@ func TestPrograms_equalTheirNativeSelves(t *testing.T) {
 	}
 }
 
-// playCases wraps a program with its recipe, and compares each case with the native program.
+// startsOnce makes the tools of a recipe start once for all calls.
+func startsOnce(name string, recipe []byte) []byte {
+	recipe = regexp.MustCompile(`(?m)^ +start: once\n|^program: .*\n`).ReplaceAll(recipe, nil)
+	return append([]byte("program: "+name+"\n"), regexp.MustCompile(`(?m)^( +)- name: .*$`).ReplaceAll(recipe, []byte("$0\n$1  start: once"))...)
+}
+
+// playCases wraps a program with its recipe, and compares each case with the native program: in a start of its own, and
+// in a copy of one start.
 func playCases(t *testing.T, name, wasm, native string, cases []programCase) {
 	t.Helper()
-	dir := folder(t, wasm)
-	put(t, filepath.Join(dir, name+".tool.yaml"), recipe(t, name))
+	for _, recipe := range [][]byte{recipe(t, name), startsOnce(name, recipe(t, name))} {
+		dir := folder(t, wasm)
+		put(t, filepath.Join(dir, name+".tool.yaml"), recipe)
+		playCasesOf(t, name, dir, native, cases)
+	}
+}
+
+func playCasesOf(t *testing.T, name, dir, native string, cases []programCase) {
+	t.Helper()
 	s := connect(t, "plugins: {"+name+": {limits: {memory: 512MiB}}}", dir)
 	for _, c := range cases {
 		cmd := exec.Command(native, c.line...)

@@ -120,9 +120,17 @@ const makefile = `SALLYPORT ?= sallyport
 NAME.wasm: RULE
 
 test: NAME.wasm
-	test "$$($(SALLYPORT) call NAME.wasm hello '{"name": "you"}' --text)" = "Hello, you!"
+	$(SALLYPORT) test NAME.wasm
 
 .PHONY: test
+`
+
+// helloCases are the first cases of a project, for sallyport test.
+const helloCases = `# sallyport test runs these cases, and sallyport dev runs them after each save.
+cases:
+  - call: hello
+    with: {name: you}
+    text: Hello, you!
 `
 
 const (
@@ -171,7 +179,7 @@ const compilerOptions = `{
 
 // nextScript and nextBuilt are what the author of a script, and of a plugin that is built, does next.
 const (
-	nextScript = "try it, then serve it; it is loaded again whenever it is saved:\n  sallyport call DIR/NAME.EXT hello '{\"name\": \"you\"}'\n  sallyport serve DIR\n"
+	nextScript = "test it, try it, then serve it; it is loaded again whenever it is saved:\n  sallyport test DIR/NAME.EXT\n  sallyport call DIR/NAME.EXT hello '{\"name\": \"you\"}'\n  sallyport serve DIR\n"
 	nextBuilt  = "build and test it, then serve it:\n  make -C DIR test\n  sallyport serve DIR\n"
 )
 
@@ -225,13 +233,13 @@ func projects() map[string]project {
 	goFiles["go.mod"], goFiles["main.go"], goFiles["main_test.go"] = requireGo+"./sallyport\n", helloGo, helloGoTest
 	goFiles["Makefile"] = strings.Replace(makefile, "RULE", ruleGo, 1)
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
-	return map[string]project{
+	all := map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
-			next: strings.Replace(nextScript, "EXT", "ts", 1)},
+			next: strings.ReplaceAll(nextScript, "EXT", "ts")},
 		"js": {files: map[string]string{"NAME.js": hello, "sallyport.d.ts": script.Types(), "jsconfig.json": compilerOptions},
-			next: strings.Replace(nextScript, "EXT", "js", 1)},
+			next: strings.ReplaceAll(nextScript, "EXT", "js")},
 		"python": {files: map[string]string{"NAME.py": helloPython, "sallyport.pyi": script.PythonTypes()},
-			next: strings.Replace(nextScript, "EXT", "py", 1)},
+			next: strings.ReplaceAll(nextScript, "EXT", "py")},
 		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
 		"go":             {files: goFiles, next: nextBuilt, needs: []tool{golang}},
@@ -239,4 +247,8 @@ func projects() map[string]project {
 		"assemblyscript": {files: ascFiles, next: nextBuilt, needs: []tool{asc}},
 		"zig":            {files: zigFiles, next: nextBuilt, needs: []tool{zig}},
 	}
+	for _, p := range all {
+		p.files["NAME.cases.yaml"] = helloCases
+	}
+	return all
 }

@@ -5,16 +5,17 @@ package main
 import (
 	"bytes"
 	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,9 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 )
 
 // debianRegistry is Debian's registry server, with TLS and a login.
@@ -142,9 +146,8 @@ func TestRegistry_takesAPushAndServesItByDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), ed25519.SeedSize))
-	put(t, file+".minisig", signature(private, wasm))
-	key := base64.StdEncoding.EncodeToString([]byte("Ed" + "12345678" + string(private.Public().(ed25519.PublicKey))))
+	put(t, file+".minisig", minisigntest.New("12345678").Sign(wasm))
+	key := minisigntest.New("12345678").Public()
 	put(t, filepath.Join(a.home, "sallyport.yaml"), []byte("sources:\n  oci://"+r.host+"/acme/**: {minisign: "+key+"}\n  '**': refuse\n"))
 
 	to := "oci://" + r.host + "/acme/speaker:1"
@@ -167,7 +170,7 @@ func TestRegistry_takesAPushAndServesItByDigest(t *testing.T) {
 	if err != nil || found == nil || !strings.Contains(string(out), "pushed "+to+", ") || !strings.Contains(string(out), " bytes, signed") {
 		t.Fatalf("push: got %s, %v, want its digest", out, err)
 	}
-	if again, err := as("push", file, to).CombinedOutput(); err != nil || !bytes.Equal(again, out) {
+	if again, err := as("push", file, to, "--minisign", key).CombinedOutput(); err != nil || !bytes.Equal(again, out) {
 		t.Errorf("push again: got %s, %v, want %s", again, err, out)
 	}
 	refused(as("add", to+"@sha256:"+strings.Repeat("0", 64), a.dir), "has no such plugin")
@@ -197,5 +200,60 @@ func TestRegistry_takesAPushAndServesItByDigest(t *testing.T) {
 	}
 	if out, err := as("update", "--dir", a.dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "it is not signed, and a signature by") {
 		t.Errorf("update: got %s, %v, want the unsigned bytes refused", out, err)
+	}
+}
+
+// minisignature returns the signature in the manifest under a tag.
+func (r *debianRegistry) minisignature(t *testing.T, name, tag string) []byte {
+	t.Helper()
+	certificate, err := os.ReadFile(filepath.Join(r.dir, "cert.pem"))
+	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(certificate)
+	ask, err := http.NewRequest(http.MethodGet, "https://"+r.host+"/v2/"+name+"/manifests/"+tag, nil)
+	must(t, err)
+	ask.SetBasicAuth("ada", "s3cret")
+	ask.Header.Set("Accept", "application/vnd.oci.image.manifest.v1+json")
+	res, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}).Do(ask)
+	must(t, err)
+	defer res.Body.Close()
+	var manifest struct{ Annotations map[string]string }
+	must(t, json.NewDecoder(res.Body).Decode(&manifest))
+	return []byte(manifest.Annotations["dev.sallyport.minisig"])
+}
+
+// Keys that minisign makes, with and without a password, sign at a push, and minisign verifies the pushed signature.
+func TestRegistry_signsWithKeysOfMinisign(t *testing.T) {
+	r, a := newDebianRegistry(t), newAdded(t)
+	as, dir := r.author(t, a), t.TempDir()
+	file, sign, public := filepath.Join(dir, "speaker.wasm"), filepath.Join(dir, "minisign.key"), filepath.Join(dir, "minisign.pub")
+	put(t, file, speaker("Speaks.", "one"))
+	if out, err := as("pack", file).CombinedOutput(); err != nil {
+		t.Fatalf("pack: %v, %s", err, out)
+	}
+	for tag, password := range map[string]string{"1": "", "2": "a long pässword"} {
+		generate := exec.Command("minisign", "-G", "-f", "-W", "-s", sign, "-p", public)
+		if password != "" {
+			generate = exec.Command("minisign", "-G", "-f", "-s", sign, "-p", public)
+			generate.Stdin = strings.NewReader(password + "\n" + password + "\n")
+		}
+		if out, err := generate.CombinedOutput(); err != nil {
+			t.Fatalf("minisign -G: %v, %s (make registry installs it)", err, out)
+		}
+		var out bytes.Buffer
+		push := as("push", file, "oci://"+r.host+"/acme/speaker:"+tag, "--sign", sign)
+		push.Stdout, push.Stderr = &out, &out
+		p := terminaltest.Start(t, push)
+		if password != "" {
+			p.Expect("which is not shown: ")
+			p.Type(password)
+		}
+		if err := p.Wait(); err != nil || !strings.Contains(out.String(), "signed by the key") {
+			t.Fatalf("push: got %s, %v, want it signed", out.String(), err)
+		}
+		put(t, file+".minisig", r.minisignature(t, "acme/speaker", tag))
+		if out, err := exec.Command("minisign", "-V", "-m", file, "-p", public).CombinedOutput(); err != nil || !strings.Contains(string(out), "Trusted comment: speaker") {
+			t.Errorf("minisign -V: got %s, %v, want the signature verified", out, err)
+		}
 	}
 }

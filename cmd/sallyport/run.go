@@ -94,8 +94,8 @@ func newRoot(std stdio) *cobra.Command {
 	root.PersistentFlags().String("log-level", "", "`level` of the log: trace, debug, info, warn, error")
 	root.AddCommand(
 		newServe(std), newList(std), newAdd(std), newSearch(std), newUpdate(std), newRemove(std), newInspect(std), newCall(std), newPack(std), newPush(std), newWrap(std), newBuild(std), newNew(std), newDev(std), newTest(std),
-		newConfig(std), newDoctor(std), newExplain(std), newCan(std), newApprove(std), newLearn(std), newClientConfig(std), newToken(std), newSecret(std), newTrust(std), newAudit(std),
-		newConsole(std), newPending(std), newGrant(std), newAnswer(std), newAllow(std), newDeny(std), newGrants(std), newRevoke(std), newImport(std), newCompile(std), newPrune(std), newCompileModule(std), newBundleScript(std), newMan(),
+		newConfig(std), newDoctor(std), newExplain(std), newCan(std), newApprove(std), newLearn(std), newClientConfig(std), newToken(std), newSecret(std), newTrust(std), newAudit(std), newUsage(std),
+		newConsole(std), newPending(std), newGrant(std), newAnswer(std), newAllow(std), newDeny(std), newGrants(std), newRevoke(std), newImport(std), newCompile(std), newPrune(std), newBackup(std), newCompileModule(std), newBundleScript(std), newMan(),
 	)
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpCommand(newHelp())

@@ -105,3 +105,39 @@ func TestSecret_interruptedPromptStoresNothing(t *testing.T) {
 		t.Errorf("an interrupted command: got secrets kept, %v, want none", err)
 	}
 }
+
+// A value of one caller is typed for that caller, listed by its name, and no name of several callers is taken.
+func TestSecret_isKeptForOneCaller(t *testing.T) {
+	h := &askingHost{t: t, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state"), config: "plugins:\n  fetch:\n    grants:\n      - secret: TOKEN per principal\n        to: https://a.example/**\n"}
+	list := func() string {
+		out, err := withoutKeyring(h.program("secret", "list")).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if got := list(); !strings.Contains(got, "sallyport secret set TOKEN --principal NAME asks for one") {
+		t.Errorf("got %q, want the command", got)
+	}
+	cmd := withoutKeyring(h.program("secret", "set", "TOKEN", "--principal", "token:ann"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p := terminaltest.Start(t, cmd)
+	p.Expect("the value of TOKEN, which is not shown: ")
+	p.Type("correct-horse-battery-staple")
+	if err := p.Wait(); err != nil || !strings.Contains(out.String(), "kept 28 bytes of TOKEN of token:ann in ") || strings.Contains(out.String(), "note:") {
+		t.Errorf("got %v %q", err, out.String())
+	}
+	if got := list(); !strings.Contains(got, "each caller's own, kept for token:ann\n") || strings.Contains(got, "no line wants it") {
+		t.Errorf("got %q, want the caller", got)
+	}
+	for principal, want := range map[string]string{
+		"": "the name is empty", "anonymous": "is not one caller", "all": "is not one caller", "group:ops": "prefix of a group", "scope:x": "prefix of a group",
+		"token:e\u0301": "normalization form C", "token:a\u200b": "invisible", " token:ann": "begins or ends with a space", "ann": "names no caller",
+	} {
+		out, err := withoutKeyring(h.program("secret", "set", "TOKEN", "--principal", principal)).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: got %s, %v, want %q", principal, out, err, want)
+		}
+	}
+}

@@ -44,6 +44,11 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	if err != nil {
 		return err
 	}
+	owned, err := kept.OfPrincipals()
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
 	table := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	rows := 0
 	row := func(name, plugin, state string) {
@@ -52,6 +57,11 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	}
 	for _, p := range s.Plugins {
 		for _, line := range p.Grants.Secrets() {
+			if line.PerPrincipal {
+				row(line.Name, p.Name, callersOf(owned, line.Name))
+				wanted[line.Name] = true
+				continue
+			}
 			row(line.Name, p.Name, stateOfSecret(s, kept, line))
 			if line.From == "" {
 				spare = slices.DeleteFunc(spare, func(name string) bool { return name == line.Name })
@@ -61,10 +71,29 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	for _, name := range spare {
 		row(name, "-", "kept, and no line wants it: sallyport secret remove "+name+" forgets it")
 	}
+	for _, o := range owned {
+		if !wanted[o.Name] {
+			row(o.Name, "-", "kept for "+o.Principal+", and no line wants it: sallyport secret remove "+o.Name+" --principal "+settings.Quoted(o.Principal)+" forgets it")
+		}
+	}
 	if rows == 0 {
 		fmt.Fprintln(std.out, "no secret is kept, and no line of the configuration wants one")
 	}
 	return table.Flush()
+}
+
+// callersOf names the callers with a value of a secret.
+func callersOf(owned []secret.Owned, name string) string {
+	var callers []string
+	for _, o := range owned {
+		if o.Name == name {
+			callers = append(callers, o.Principal)
+		}
+	}
+	if callers == nil {
+		return "each caller's own, and the folder has none: sallyport secret set " + name + " --principal NAME asks for one"
+	}
+	return "each caller's own, kept for " + strings.Join(callers, ", ")
 }
 
 // stateOfSecret describes the source of a secret's value, or the command that sets it.

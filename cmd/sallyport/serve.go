@@ -66,6 +66,7 @@ func optional(args []string) string {
 
 // serve runs until its input ends or ctx is done.
 func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
+	defer delayCollections()()
 	if err := checkDir(s.Text("dir")); err != nil {
 		return err
 	}
@@ -95,12 +96,12 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited})
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited, Audited: seen.audited})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeWithin(end.left(), h.Close)) }()
-	leave, err := h.Console(std.err, ui.IsTerminal(os.Stderr))
+	leave, err := h.Console(std.err, ui.IsTerminal(os.Stderr), offered)
 	if err != nil {
 		return err
 	}
@@ -139,6 +140,9 @@ func (r serving) answer(ctx context.Context, h *host.Host, web *endpoint) (err e
 		ctx, stop := lingering(ctx, r.settings)
 		defer stop()
 		defer announceEnd(ctx, r.log, server)()
+		if r.settings.Text("store") != "" {
+			web.options.Store = h.Store // other hosts serve the sessions too
+		}
 		return web.serve(ctx, r.settings, server, r.std)
 	}
 	defer announceEnd(ctx, r.log, server)()

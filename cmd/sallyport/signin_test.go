@@ -22,7 +22,7 @@ type visit struct {
 	steps    [][]any
 }
 
-// saying is what a client says of a step.
+// saying is the text or error that a client reports for a step.
 type saying struct{ Step, Text, Error string }
 
 // oauthClient is a client of others, in a revision of the protocol, with access tokens of a format.
@@ -116,6 +116,8 @@ func TestSignin_clients(t *testing.T) {
 			t.Run("registers and calls", func(t *testing.T) { c.registers(t, w) })
 			t.Run("shows its metadata", func(t *testing.T) { c.showsMetadata(t, w) })
 			t.Run("steps up", func(t *testing.T) { c.stepsUp(t, w) })
+			t.Run("steps up for one tool", func(t *testing.T) { c.stepsUpForTool(t, w) })
+			t.Run("gets no scope for one tool", func(t *testing.T) { c.getsNoScopeForTool(t, w) })
 			t.Run("refreshes", func(t *testing.T) { c.refreshes(t, w) })
 			w.neverPassedOn(t)
 		})
@@ -178,6 +180,45 @@ func (c oauthClient) stepsUp(t *testing.T, w *world) {
 		`^issuer GET /auth client_id=\S+ scope=tools\+write(\+offline_access)? resource=URL/mcp code_challenge_method=S256 -> 303$`,
 		`^issuer POST /token .*grant_type=authorization_code `,
 		`^sallyport POST /mcp tools/call time-convert \[Bearer\] -> 200$`)...)
+}
+
+// toolSteps is a visit with a call of a tool that needs a scope of its own.
+var toolSteps = [][]any{{"connect"}, {"list"}, berlin, {"call", "time-now", map[string]any{}}}
+
+// toolVisit is that visit of a person. A client that registers does so for the scopes of its first sign-in, to which the
+// authorization server holds it: here it shows its metadata, which name none. Version 1 of TypeScript's client answers a
+// lack of scopes by its refresh token, if it has one, and then gives up: here it has none.
+func toolVisit(person string) visit {
+	return visit{person: person, document: plainDocument, steps: toolSteps}
+}
+
+// lacksClock is the refusal of that call, which names all scopes that the next token needs.
+const lacksClock = `^sallyport POST /mcp tools/call time-now \[Bearer\] -> 403 Bearer realm="sallyport", error="insufficient_scope", error_description="[^"]+", scope="clock tools write", resource_metadata="URL/.well-known/oauth-protected-resource/mcp"$`
+
+// stepsUpForTool signs in for the endpoint, and again for one tool, which is listed before.
+func (c oauthClient) stepsUpForTool(t *testing.T, w *world) {
+	said, passed := c.run(t, w, toolVisit("lin"))
+	if last := said[len(said)-1]; len(said) < len(toolSteps) || last.Error != "" || !strings.Contains(said[1].Text, "time-now") {
+		t.Fatalf("got %+v, want time-now listed and called", said)
+	}
+	w.inOrder(t, passed, append(wayToToken[:len(wayToToken):len(wayToToken)],
+		`^sallyport POST /mcp tools/list \[Bearer\] -> 200$`, `^sallyport POST /mcp tools/call time-convert \[Bearer\] -> 200$`,
+		lacksClock,
+		`^issuer GET /auth client_id=\S+ scope=((clock|tools|write|offline_access)\+?){3,4} resource=URL/mcp code_challenge_method=S256 -> 303$`,
+		`^issuer POST /token .*grant_type=authorization_code `,
+		`^sallyport POST /mcp tools/call time-now \[Bearer\] -> 200$`)...)
+}
+
+// getsNoScopeForTool calls the other tools after the person has not given the scope.
+func (c oauthClient) getsNoScopeForTool(t *testing.T, w *world) {
+	said, passed := c.run(t, w, toolVisit("max"))
+	if last := said[len(said)-1]; last.Error == "" || last.Step != "call" || len(said) < len(toolSteps) || said[2].Error != "" {
+		t.Errorf("got %+v, want an error of the last call alone", said)
+	}
+	w.inOrder(t, passed, `^sallyport POST /mcp tools/call time-convert \[Bearer\] -> 200$`, lacksClock)
+	if lines := matching(passed, `tools/call time-now .* -> 200`); len(lines) > 0 {
+		t.Errorf("got %v, want no call without the scope", lines)
+	}
 }
 
 func (c oauthClient) refreshes(t *testing.T, w *world) {

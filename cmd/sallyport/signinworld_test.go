@@ -126,6 +126,8 @@ var accounts = map[string]person{
 	"ann": {Password: "hesitates", Gives: [][]string{{"tools"}, {"tools", "write"}}},
 	"bob": {Password: "may not write", Gives: [][]string{{"tools"}}},
 	"eve": {Password: "trusts no client", Refuses: true},
+	"lin": {Password: "needs the time", Gives: [][]string{{"tools", "write"}, {"tools", "write", "clock"}}},
+	"max": {Password: "tells no time", Gives: [][]string{{"tools", "write"}}},
 	"kay": {Password: "is late", Gives: [][]string{{"tools", "write"}}, Late: true},
 }
 
@@ -158,6 +160,17 @@ func newWorld(t *testing.T, format string) *world {
 // clientDocument is the address of a client's metadata, which is its identifier.
 const clientDocument = "https://client.example/oauth/client.json"
 
+// plainDocument is that of a client that gets no refresh tokens.
+const plainDocument = "https://client.example/oauth/plain.json"
+
+// clientMetadata returns the metadata of a client.
+func clientMetadata(id string, grants ...string) map[string]any {
+	return map[string]any{
+		"client_id": id, "client_name": "a test", "redirect_uris": []string{clientRedirect}, "response_types": []string{"code"},
+		"grant_types": grants, "token_endpoint_auth_method": "none",
+	}
+}
+
 // startIssuer starts testdata/clients/issuer.mjs and returns its address.
 func (w *world) startIssuer(t *testing.T, format string) string {
 	t.Helper()
@@ -166,11 +179,10 @@ func (w *world) startIssuer(t *testing.T, format string) string {
 		"issuer":    w.issuer.URL,
 		"client":    map[string]string{"id": "sallyport", "secret": introspectionSecret},
 		"people":    accounts,
-		"resources": map[string]any{w.url: map[string]string{"format": format, "scope": "tools write"}},
-		"documents": map[string]any{clientDocument: map[string]any{
-			"client_id": clientDocument, "client_name": "a test", "redirect_uris": []string{clientRedirect}, "response_types": []string{"code"},
-			"grant_types": []string{"authorization_code", "refresh_token"}, "token_endpoint_auth_method": "none",
-		}},
+		"resources": map[string]any{w.url: map[string]string{"format": format, "scope": "tools write clock"}},
+		"documents": map[string]any{
+			clientDocument: clientMetadata(clientDocument, "authorization_code", "refresh_token"), plainDocument: clientMetadata(plainDocument, "authorization_code"),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -267,6 +279,17 @@ func (b *webBrowser) open(address string) (string, error) {
 // introspectionSecret is the program's own at the authorization server.
 const introspectionSecret = "a secret of the program"
 
+// timeRules give the tool time-now to callers with a scope of its own.
+const timeRules = `plugins:
+  time:
+    callers:
+      - who: [all]
+        publish: [convert]
+      - who: [all]
+        publish: [now]
+        scopes: [clock]
+`
+
 // config returns the settings of the program, with a file for its secret.
 func (w *world) config(t *testing.T, format string) string {
 	t.Helper()
@@ -278,5 +301,5 @@ func (w *world) config(t *testing.T, format string) string {
 		}
 		issuer = fmt.Sprintf("{issuer: %s, introspection: {client: sallyport, secret: %s}}", w.issuer.URL, secret)
 	}
-	return fmt.Sprintf("http:\n  public_url: %s\nauth:\n  scopes: [tools, write]\n  issuers: [%s]\n", w.url, issuer)
+	return fmt.Sprintf("http:\n  public_url: %s\nauth:\n  scopes: [tools, write]\n  issuers: [%s]\n"+timeRules, w.url, issuer)
 }

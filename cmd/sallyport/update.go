@@ -158,7 +158,10 @@ func updateOne(ctx context.Context, s *settings.Settings, std stdio, f *fetchFla
 // updatable is the state of one plugin, with the changes that an update would bring.
 type updatable struct {
 	outdated
-	Changes *changes `json:"changes,omitempty"` // null unless it is outdated
+	Version  string   `json:"version,omitempty"`  // of the newest bytes, as they state it
+	Older    bool     `json:"older,omitempty"`    // that version is before the one that was added, or there is none any more
+	Returned bool     `json:"returned,omitempty"` // the newest bytes were approved before, and replaced since
+	Changes  *changes `json:"changes,omitempty"`  // null unless it is outdated
 }
 
 // printUpdates prints the changes of each plugin. A failure is a row, and the exit code says so.
@@ -202,6 +205,7 @@ func (f *fetchFlags) foresee(ctx context.Context, s *settings.Settings, std stdi
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	row.Newest, row.State = c.Origin.Digest, "outdated"
+	row.Version, row.Older, row.Returned = c.Origin.Version, isOlder(c), c.Returned
 	if c.Review == nil {
 		return nil
 	}

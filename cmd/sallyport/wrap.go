@@ -229,6 +229,9 @@ func (g *helpGate) Write(p []byte) (int, error) {
 // Input implements command.Launcher.
 func (*helpGate) Input(string) io.Reader { return nil }
 
+// InputResource implements command.Launcher.
+func (*helpGate) InputResource(context.Context, string) io.Reader { return nil }
+
 // ReadResult implements command.Launcher.
 func (*helpGate) ReadResult(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
 

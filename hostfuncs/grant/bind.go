@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 )
 
@@ -17,6 +18,8 @@ type Entry struct {
 // Call provides the values of one request for the bindings of lines.
 type Call struct {
 	Entry Entry
+	// Caller selects the lines that are for some callers. The zero value is nobody in particular.
+	Caller identity.Identity
 	// Values returns the values of an argument as text; none if it is absent or has a type that cannot be bound. A
 	// last * in the path selects each element of a list.
 	Values func(path []string) []string
@@ -39,9 +42,10 @@ func (s *Set) Bind(c Call) *Set {
 	}
 	b := &Set{ceiling: s.ceiling}
 	for _, g := range s.all() {
-		if !g.appliesTo(c.Entry) {
+		if !g.appliesTo(c) {
 			continue
 		}
+		g.bound = true
 		b.lines = append(b.lines, c.fill(g)...)
 	}
 	return b
@@ -53,13 +57,18 @@ func (l Lines) Varies() bool {
 }
 
 // varies reports whether the line differs between calls.
-func (g *Grant) varies() bool { return g.applies != nil || len(g.For) > 0 || len(g.bindings()) > 0 }
+func (g *Grant) varies() bool {
+	return g.applies != nil || len(g.For) > 0 || len(g.Who) > 0 && !g.bound || len(g.bindings()) > 0
+}
 
-func (g *Grant) appliesTo(e Entry) bool {
-	if g.applies != nil {
-		return g.applies[e]
+func (g *Grant) appliesTo(c Call) bool {
+	if !g.bound && !g.Admits(c.Caller) {
+		return false
 	}
-	return len(g.For) == 0 || slices.Contains(g.For, e.Name)
+	if g.applies != nil {
+		return g.applies[c.Entry]
+	}
+	return len(g.For) == 0 || slices.Contains(g.For, c.Entry.Name)
 }
 
 // fill returns a line for each combination of values; none if a binding has no value.

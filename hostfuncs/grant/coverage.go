@@ -12,10 +12,10 @@ type Coverage struct {
 }
 
 // Coverage compares the set with a line, such as the want of a plugin, for a report to the operator: wildcards and
-// bindings are compared by examples, so that it may miss an exception, such as the denial of a single path. It never
+// bindings are compared by examples, and lines for some callers count as lines for all, so that it may miss an exception, such as the denial of a single path. It never
 // decides on an effect.
 func (s *Set) Coverage(g Grant, p Places) Coverage {
-	c := Coverage{All: true}
+	c, s := Coverage{All: true}, s.ForAll()
 	samples := g.samples(p)
 	for _, e := range samples {
 		d := e.decide(s)
@@ -48,14 +48,18 @@ func (s *Set) allowsWithin(own, g Grant, p Places) bool {
 	})
 }
 
-// Parts returns the values of a config line and the tools of a tools line as lines of their own; any other line as it
-// is.
+// Parts returns the values of a config line, the tools of a tools line and the patterns of a resources line as lines of
+// their own; any other line as it is.
 func (g Grant) Parts() []Grant {
 	var rules []rule
 	switch r := g.rule.(type) {
 	case *toolList:
 		for _, t := range r.rules {
 			rules = append(rules, &toolList{[]toolRule{t}})
+		}
+	case *resourceList:
+		for _, one := range r.rules {
+			rules = append(rules, &resourceList{[]resourceRule{one}})
 		}
 	case *configRule:
 		for _, key := range sortedKeys(r.values) {

@@ -18,6 +18,8 @@ const (
 	Elicitation Family = "elicitation" // forms and URLs that the client shows to its user
 	Roots       Family = "roots"       // the folders that the client works in
 	Tools       Family = "tools"       // tools of other plugins
+	Resources   Family = "resources"   // resources of other plugins
+	Caller      Family = "caller"      // the identity of the caller
 
 	SecretFamily Family = "secret" // values that the host puts into requests
 )

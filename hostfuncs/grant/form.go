@@ -27,7 +27,12 @@ var forms struct {
 func lineForms() []lineForm {
 	forms.once.Do(func() {
 		forms.all = []lineForm{
-			configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
+			callerForm(), configForm(), elicitationForm(), fsForm(), kvForm(), netForm(), resourcesForm(), rootsForm(), samplingForm(), secretForm(), toolsForm(),
+		}
+		for i := range forms.all {
+			if f := &forms.all[i]; f.family != Config {
+				f.options["who"] = whoOption()
+			}
 		}
 	})
 	return forms.all

@@ -3,6 +3,8 @@ package grant
 import (
 	"reflect"
 	"strings"
+
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 )
 
 // Grant is one line: it allows or, with Deny, denies some effects of one family. It is immutable.
@@ -18,7 +20,11 @@ type Grant struct {
 	// For names the tools, prompts and templates that the line applies to. If empty, it applies to all that have the
 	// arguments which it binds.
 	For []string
+	// Who names the callers that the line is for, as ParseWho of package identity reads them. If empty, it is for all.
+	Who []string
 
+	callers identity.Who   // of Who, with the members of its groups; see Set.Resolve
+	bound   bool           // the line is bound to a call of one of its callers
 	applies map[Entry]bool // entries that the line applies to, set by Fit; nil is all
 
 	rule rule

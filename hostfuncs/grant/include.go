@@ -16,7 +16,7 @@ func (s *Set) Includes(g Grant) bool {
 			return true
 		}
 	}
-	wide := &Set{ceiling: s.ceilings(), lines: slices.DeleteFunc(s.Lines(), func(own Grant) bool { return !own.Deny && len(own.For) > 0 })}
+	wide := &Set{ceiling: s.ceilings(), lines: slices.DeleteFunc(s.Lines(), func(own Grant) bool { return !own.Deny && len(own.For)+len(own.Who) > 0 })}
 	switch {
 	case g.Deny || g.Ask || len(g.For) > 0 || len(g.written()) > 0:
 		return false

@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,6 +81,10 @@ func parseTail(head Node) (Grant, error) {
 		if err != nil {
 			return Grant{}, err
 		}
+		if form.bare && value.onlyOptions(form) {
+			head.Value = ""
+			return parseHead(head, byName(value.Nodes))
+		}
 		value.Key, start = head.Key, 0
 		if head, head.Value = value, rest; rest == "" {
 			return parseHead(head, nil)
@@ -94,6 +99,11 @@ func parseTail(head Node) (Grant, error) {
 	}
 	head.Value = strings.TrimSpace(head.Value[:start])
 	return parseHead(head, byName(options.Nodes))
+}
+
+// onlyOptions reports whether a map is the options of a line without a value.
+func (n *Node) onlyOptions(form lineForm) bool {
+	return n.Kind == Map && len(n.Nodes) > 0 && !slices.ContainsFunc(n.Nodes, func(m Node) bool { return form.options[m.Key].read == nil })
 }
 
 func byName(nodes []Node) map[string]Node {

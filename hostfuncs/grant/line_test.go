@@ -118,7 +118,7 @@ func TestParseLine_explainsErrors(t *testing.T) {
 		{"net: GET https://a/ {within: https://a/}", "within and redirects are for a line with {args.NAME:url}: remove them"},
 		{"net: GET {args.u:url} {within: []}", "within is a list of texts, such as [a, b]"},
 		{"net: GET {args.u:url} {within: [\"https://{args.x}/\"]}", "within holds no braces: write the places themselves"},
-		{"net: GET https://a/ {mode: direct}", `unknown option "mode" of net: write one of ask, body, for, idempotent, private, redirects, within`},
+		{"net: GET https://a/ {mode: direct}", `unknown option "mode" of net: write one of ask, body, for, idempotent, private, redirects, who, within`},
 		{"net: GET https://a/ {body: much}", "body is a size, such as 64KiB"},
 		{"net: GET https://a/ {ask: maybe}", "ask is true, false or caller"},
 		{"net: GET https://a/ {redirects: public}", "within and redirects are for a line with {args.NAME:url}: remove them"},

@@ -20,7 +20,8 @@ func (l Lines) String() string {
 
 func (l Lines) same(o Lines) bool { return slices.EqualFunc(l, o, Grant.same) }
 
-// decide applies the lines of one family: deny lines first, then allowing lines.
+// decide applies the lines of one family: deny lines first, then allowing lines. Lines for some callers allow nothing
+// before they are bound to a call.
 func (l Lines) decide(f Family, covers func(*Grant) bool) Decision {
 	for i := range l {
 		if g := &l[i]; g.Family == f && g.Deny && covers(g) {
@@ -29,7 +30,7 @@ func (l Lines) decide(f Family, covers func(*Grant) bool) Decision {
 	}
 	var d Decision
 	for i := range l {
-		if g := &l[i]; g.Family == f && !g.Deny && covers(g) {
+		if g := &l[i]; g.Family == f && !g.Deny && (len(g.Who) == 0 || g.bound) && covers(g) {
 			d.add(g)
 		}
 	}

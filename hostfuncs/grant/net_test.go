@@ -227,7 +227,7 @@ func TestSet_Net_privateNeedsLiteralHost(t *testing.T) {
 		"net: GET {args.x:url} {private: true}":                                        "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
 		"net: GET {args.x:url} {private: true, within: [\"https://wiki.example/**\"]}": "",
 		"net: GET https://a.example/ {private: maybe}":                                 "private is true or false: whether the host may be in a private network",
-		"elicitation {private: true}":                                                  `elicitation alone allows forms; for an address write such as "elicitation: {url: https://accounts.example.com/**}"`,
+		"elicitation {private: true}":                                                  "private is for addresses, and this line allows forms: remove it",
 		"elicitation: {url: https://router/**} {private: true}":                        "",
 		"elicitation: {url: https://**} {private: true}":                               "private is for a line that spells its host out: write the host without stars and braces, in within where the line has {args.NAME:url}",
 	} {

@@ -112,6 +112,9 @@ func parseHead(head Node, options map[string]Node) (Grant, error) {
 // parseDeny reads a line of text, or a map of the family alone.
 func parseDeny(n Node, options map[string]Node) (Grant, error) {
 	for key, o := range options {
+		if key == "who" {
+			return Grant{}, failf(o.Line, "a deny line holds for every caller: leave who out, and write it on the lines that grant")
+		}
 		return Grant{}, failf(o.Line, "a deny line takes no option %q: remove it", key)
 	}
 	inner := n
@@ -126,6 +129,8 @@ func parseDeny(n Node, options map[string]Node) (Grant, error) {
 		return g, failf(n.Line, "config cannot be denied: remove the value")
 	case !g.deniable():
 		return g, failf(n.Line, "%s cannot be denied: remove the line that grants it", g.Family)
+	case len(g.Who) > 0:
+		return g, failf(n.Line, "a deny line holds for every caller: leave who out, and write it on the lines that grant")
 	case len(g.bindings()) > 0 || g.fs() != nil && g.fs().base == roots:
 		return g, failf(n.Line, "a deny line holds for every call: write the value itself in place of braces")
 	case len(g.written()) > 0:

@@ -51,7 +51,7 @@ func TestParse_explainsErrors(t *testing.T) {
 		{mapping(2, ""), `line 2: empty grant: write one of ` + grant.Words()},
 		{grant.Node{Line: 4, Kind: grant.List}, `line 4: a grant is one line, not a list: write one element for each`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "fs", "read /")), `line 3: one grant cannot be both "net" and "fs": write two elements`},
-		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "bodi", "1")), `line 3: unknown option "bodi" of net: write one of ask, body, for, idempotent, private, redirects, within`},
+		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "bodi", "1")), `line 3: unknown option "bodi" of net: write one of ask, body, for, idempotent, private, redirects, who, within`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), mapping(3, "body")), `line 3: body is a size, such as 64KiB`},
 		{mapping(2, "", scalar(2, "net", "GET https://a/"), scalar(3, "net", "GET https://a/")), `line 3: "net" is there twice`},
 		{mapping(2, "", grant.Node{Line: 2, Key: "net", Kind: grant.List}), `line 2: "net" takes one line of text, such as "net: GET https://api.example.com/v1/**"`},

@@ -79,6 +79,8 @@ func (g *Grant) parseOptions(nodes map[string]Node) error {
 		switch {
 		case !found && laterOption(g.Family, key):
 			return failf(n.Line, "option %q of %s is not available in this version: remove it", key, g.Family)
+		case !found && key == "who":
+			return failf(n.Line, "config is the same for every caller: leave who out")
 		case !found:
 			return failf(n.Line, "unknown option %q of %s: write one of %s", key, g.Family, optionsOf(g.Family))
 		}

@@ -47,6 +47,7 @@ var (
 	_ placed  = (*netRule)(nil)
 	_ placed  = (*fsRule)(nil)
 	_ binder  = (*toolList)(nil)
+	_ binder  = (*resourceList)(nil)
 	_ limited = (*netRule)(nil)
 	_ limited = (*fsRule)(nil)
 	_ limited = budget{}
@@ -57,6 +58,7 @@ var (
 	_ checked = (*Secret)(nil)
 	_ rule    = (*configRule)(nil)
 	_ rule    = rootsRule{}
+	_ rule    = callerRule{}
 )
 
 // net returns the rule of a net line, otherwise nil.

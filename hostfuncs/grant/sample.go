@@ -95,6 +95,12 @@ func (g *Grant) effects(p Places) (asks []func(*Set) Decision) {
 		for _, t := range r.rules {
 			asks = append(asks, func(s *Set) Decision { return s.Tool(t.name, t.sampleArgs()) })
 		}
+	case *resourceList:
+		for _, one := range r.rules {
+			for _, uri := range one.samples() {
+				asks = append(asks, func(s *Set) Decision { return s.Resource(one.plugin, uri) })
+			}
+		}
 	case *configRule:
 		asks = append(asks, func(s *Set) Decision { return Decision{Allowed: r.setIn(s.all())} })
 	case *Secret:

@@ -18,6 +18,8 @@ type Secret struct {
 	Header, Query, Text string
 	// Reveal allows the plugin to get the value itself.
 	Reveal bool
+	// PerPrincipal means that each caller has a value of its own, and that no other source has one.
+	PerPrincipal bool
 
 	to []netRule
 }
@@ -56,12 +58,21 @@ func secretForm() lineForm {
 	}
 }
 
-func (s *Secret) value() string { return s.Name }
+// perPrincipal follows the name of a secret of which each caller has a value.
+const perPrincipal = " per principal"
+
+func (s *Secret) value() string {
+	if s.PerPrincipal {
+		return s.Name + perPrincipal
+	}
+	return s.Name
+}
 
 func parseSecret(n Node) (rule, error) {
-	s := &Secret{Line: n.Line, Name: n.Value}
+	s := &Secret{Line: n.Line}
+	s.Name, s.PerPrincipal = strings.CutSuffix(n.Value, perPrincipal)
 	word := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-	if n.Kind != Scalar || n.Value == "" || strings.Trim(n.Value, word) != "" || len(n.Value) > maxSecretName {
+	if n.Kind != Scalar || s.Name == "" || strings.Trim(s.Name, word) != "" || len(s.Name) > maxSecretName {
 		return s, failf(n.Line, "secret takes a name of letters, digits and _ . -, such as %q", example(SecretFamily))
 	}
 	return s, nil
@@ -155,6 +166,8 @@ func (s *Secret) writeFrom() string {
 // check finds a line without effect.
 func (s *Secret) check(line int) error {
 	switch {
+	case s.PerPrincipal && s.From != "":
+		return failf(line, "from is one value for all callers: leave it out, and sallyport secret set %s --principal NAME keeps the value of each", s.Name)
 	case len(s.to) == 0 && !s.Reveal:
 		return failf(line, "a secret goes somewhere: write to: https://api.example.com/**")
 	case s.Text != "" && len(s.to) == 0:
@@ -207,7 +220,8 @@ func (s *Set) SecretsFor(method string, u *url.URL) []Secret {
 	return out
 }
 
-// checkSecrets finds config values with a secret that no line grants.
+// checkSecrets finds config values with a secret that no line grants, or that a line reveals with a value for some callers
+// only.
 func checkSecrets(lines []Grant) error {
 	for _, g := range lines {
 		r, ok := g.rule.(*configRule)
@@ -216,6 +230,11 @@ func checkSecrets(lines []Grant) error {
 		}
 		for _, key := range sortedKeys(r.secrets) {
 			name := r.secrets[key]
+			if slices.ContainsFunc(lines, func(o Grant) bool {
+				return o.grantsSecret(name) && o.secret().Reveal && (len(o.Who) > 0 || o.secret().PerPrincipal)
+			}) {
+				return failf(g.Line, "config %q is the secret %q, which a line reveals to some callers or of each, and config is the same for all: leave reveal out, or take it out of config and read it with secrets/get", key, name)
+			}
 			if !slices.ContainsFunc(lines, func(o Grant) bool { return o.grantsSecret(name) }) {
 				return failf(g.Line, "config %q is the secret %q, which no line grants: add secret: %s with to: an address", key, name, name)
 			}

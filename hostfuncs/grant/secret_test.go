@@ -95,3 +95,28 @@ func TestConfigSecrets_needSecretLine(t *testing.T) {
 		t.Errorf("got %s", s)
 	}
 }
+
+// A secret of each caller has no source but what the operator keeps for it, and is revealed in no configuration.
+func TestSecret_perPrincipal(t *testing.T) {
+	g := parsed(t, `secret: KEY per principal {to: "GET https://a.example/**"}`)
+	if secrets := grant.NewSet(g).Secrets(); len(secrets) != 1 || secrets[0].Name != "KEY" || !secrets[0].PerPrincipal {
+		t.Fatalf("got %+v, want KEY per principal", secrets)
+	}
+	if again := parsed(t, g.String()); again.String() != g.String() || !grant.NewSet(again).Secrets()[0].PerPrincipal {
+		t.Errorf("read again: got %s, want %s", again, g)
+	}
+	for _, line := range []string{
+		"secret: KEY per principal {from: env KEY, to: https://a.example/**}", "secret: KEY per  principal {to: https://a.example/**}", "secret: KEY per caller {to: https://a.example/**}",
+		"secret: per principal {to: https://a.example/**}", "secret: KEY per principal per principal {to: https://a.example/**}", "secret: KEY Per principal {to: https://a.example/**}",
+	} {
+		if g, err := grant.ParseLine(line); err == nil {
+			t.Errorf("%s: got %s, want an error", line, g)
+		}
+	}
+	for _, first := range []string{"secret: KEY per principal {reveal: true}", "secret: KEY {reveal: true, who: [group:ops]}"} {
+		_, err := grant.Parse([]grant.Node{{Value: first, Line: 1}, {Value: "config: {key: {secret: KEY}}", Line: 2}})
+		if err == nil || !strings.Contains(err.Error(), "config is the same for all") {
+			t.Errorf("%s: got %v, want a refusal", first, err)
+		}
+	}
+}

@@ -8,6 +8,9 @@ func (g Grant) Spans(o Grant, p Places) bool {
 	if g.String() == o.String() {
 		return true
 	}
+	if len(g.Who) > 0 && !slices.Equal(g.Who, o.Who) {
+		return false
+	}
 	if g.Family != o.Family || g.Deny || o.Deny || g.bounded() {
 		return false
 	}
@@ -20,6 +23,8 @@ func (g Grant) Spans(o Grant, p Places) bool {
 		return !slices.ContainsFunc(o.rule.(*toolList).rules, func(r toolRule) bool {
 			return !slices.ContainsFunc(g.rule.(*toolList).rules, func(own toolRule) bool { return own.spans(&r) })
 		})
+	case Resources:
+		return g.rule.(*resourceList).spans(o.rule.(*resourceList))
 	}
 	return false
 }

@@ -23,7 +23,7 @@ func (l Lines) Unfilled(c Call) []Unfilled {
 	var out []Unfilled
 	for _, g := range l {
 		open := g.bindings()
-		if len(open) == 0 || g.Family != Net && g.Family != FS || !g.appliesTo(c.Entry) || len(c.fill(g)) > 0 {
+		if len(open) == 0 || g.Family != Net && g.Family != FS || !g.appliesTo(c) || len(c.fill(g)) > 0 {
 			continue
 		}
 		for _, b := range open {

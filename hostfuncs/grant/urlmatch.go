@@ -9,14 +9,17 @@ import (
 )
 
 func (p *urlPattern) deniesPath(u *url.URL) bool {
-	if p.path.match(pathSubject(u)) {
-		return true
-	}
-	bones, readings := p.path.bones(), urlnorm.Skeletons(u.EscapedPath())
+	return p.path.match(pathSubject(u)) || p.path.matchReadings(u.EscapedPath(), p.runs())
+}
+
+// matchReadings reports whether a server may read an escaped path as one that the pattern matches, or with below as a
+// path below it.
+func (p pattern) matchReadings(escaped string, below bool) bool {
+	bones, readings := p.bones(), urlnorm.Skeletons(escaped)
 	return len(readings) >= urlnorm.MaxReadings || slices.ContainsFunc(readings, func(steps []string) bool {
 		last := len(steps) - 1
 		at := bones.reach(subject{steps: steps, bones: true})
-		return at[last+1] || steps[last] == "" && last > 0 && at[last] || p.runs() && slices.Contains(at, true) ||
+		return at[last+1] || steps[last] == "" && last > 0 && at[last] || below && slices.Contains(at, true) ||
 			bones.match(subject{steps: append(slices.Clip(steps), ""), bones: true})
 	})
 }

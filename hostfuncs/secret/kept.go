@@ -1,10 +1,14 @@
 package secret
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zalando/go-keyring"
@@ -17,7 +21,29 @@ const keyringService = "sallyport"
 // owner-only files of a folder.
 type Kept struct {
 	Dir string // the folder, created on demand; empty means the keyring only
+
+	principal string // whose values they are; "" is the host's
 }
+
+// For returns the values of one principal, which no other name reaches: not those of the host, of a different principal,
+// or of the host under a different name. The principal is not empty.
+func (k Kept) For(principal string) Kept {
+	k.principal = principal
+	return k
+}
+
+// entry returns the name of a value in the keyring and the folder. That of a principal has a character that no name of a
+// secret has, and a digest of the whole principal.
+func (k Kept) entry(name string) string {
+	if k.principal == "" {
+		return name
+	}
+	sum := sha256.Sum256([]byte(k.principal))
+	return name + ofPrincipal + hex.EncodeToString(sum[:])
+}
+
+// ofPrincipal precedes the digest of a principal in an entry.
+const ofPrincipal = "@"
 
 // Check validates a value to be stored: one line of visible text, not empty, and at most 64 KiB.
 func Check(value string) error {
@@ -34,7 +60,10 @@ func Check(value string) error {
 
 // Get returns the value of a name. The error wraps ErrUnset if there is none.
 func (k Kept) Get(name string) (string, error) {
-	value, err := Source{Kind: Keyring, Name: keyringService + "/" + name}.Read("")
+	if !ValidName(name) {
+		return "", ErrUnset
+	}
+	value, err := Source{Kind: Keyring, Name: keyringService + "/" + k.entry(name)}.Read("")
 	if err == nil || k.Dir == "" {
 		return value, err
 	}
@@ -44,6 +73,13 @@ func (k Kept) Get(name string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("the secret %s: %w", name, err)
+	}
+	if k.principal != "" { // the file names it too, so that a renamed file is no value of a different one
+		owner, rest, _ := strings.Cut(data, "\n")
+		if owner != k.principal {
+			return "", ErrUnset
+		}
+		data = rest
 	}
 	data = strings.TrimRight(data, "\r\n")
 	return data, Check(data)
@@ -57,7 +93,7 @@ func (k Kept) Set(name, value string) (where string, err error) {
 	if err := Check(value); err != nil {
 		return "", err
 	}
-	if keyring.Set(keyringService, name, value) == nil {
+	if keyring.Set(keyringService, k.entry(name), value) == nil {
 		if k.Dir == "" {
 			return "the keyring", nil
 		}
@@ -74,7 +110,7 @@ func (k Kept) Set(name, value string) (where string, err error) {
 
 // Remove deletes a value. The error is ErrUnset if there is none.
 func (k Kept) Remove(name string) error {
-	ring, file := keyring.Delete(keyringService, name), os.ErrNotExist
+	ring, file := keyring.Delete(keyringService, k.entry(name)), os.ErrNotExist
 	if k.Dir != "" && ValidName(name) {
 		file = os.Remove(k.file(name))
 	}
@@ -104,11 +140,41 @@ func (k Kept) Names() (names []string, err error) {
 	return names, err
 }
 
+// Owned is the name of a value of one principal.
+type Owned struct{ Name, Principal string }
+
+// OfPrincipals returns the names of the values of principals in the folder, sorted by name and principal. The keyring
+// cannot list its names.
+func (k Kept) OfPrincipals() (all []Owned, err error) {
+	if k.Dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(k.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		entry, is := strings.CutSuffix(e.Name(), ending)
+		name, _, owned := strings.Cut(entry, ofPrincipal)
+		if !is || !owned || !ValidName(name) {
+			continue
+		}
+		data, err := readFile(filepath.Join(k.Dir, e.Name()), "")
+		if principal, _, _ := strings.Cut(data, "\n"); err == nil && k.For(principal).entry(name) == entry {
+			all = append(all, Owned{name, principal})
+		}
+	}
+	slices.SortFunc(all, func(a, b Owned) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Principal, b.Principal))
+	})
+	return all, err
+}
+
 // ending is the suffix of the files in the folder.
 const ending = ".secret"
 
 // file returns the path of a value. Its suffix ensures that the name is not that of a folder.
-func (k Kept) file(name string) string { return filepath.Join(k.Dir, name+ending) }
+func (k Kept) file(name string) string { return filepath.Join(k.Dir, k.entry(name)+ending) }
 
 func (k Kept) write(name, value string) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
@@ -119,6 +185,9 @@ func (k Kept) write(name, value string) error {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails if the rename succeeded
+	if k.principal != "" {
+		value = k.principal + "\n" + value
+	}
 	_, err = tmp.WriteString(value)
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err

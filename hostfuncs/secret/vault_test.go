@@ -4,9 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zalando/go-keyring"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -71,5 +74,79 @@ func TestVault_placeholderIsStable(t *testing.T) {
 		if other == p {
 			t.Errorf("another %s: got the same placeholder %s, want a different one", what, p)
 		}
+	}
+}
+
+// Each caller has the values of its own, its redactor covers all of them, and the variable of the name is of nobody.
+func TestVault_callersHaveTheirOwnValues(t *testing.T) {
+	t.Setenv("TOKEN", "the-value-of-the-variable")
+	keyring.MockInitWithError(errors.New("no keyring here"))
+	kept := Kept{Dir: filepath.Join(t.TempDir(), "secrets")}
+	v := NewVault("", NewVaultKey(), "p", kept)
+	own, all := grant.Secret{Name: "TOKEN", PerPrincipal: true}, grant.Secret{Name: "TOKEN"}
+	for _, principal := range []string{"token:ann", "token:bob"} {
+		if _, err := kept.For(principal).Set("TOKEN", "the-value-of-"+principal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, principal := range []string{"token:ann", "token:bob"} {
+		c := v.For(principal)
+		if c != v.For(principal) {
+			t.Errorf("%s: a second vault of one caller", principal)
+		}
+		if got, err := c.Value(own, ""); err != nil || got != "the-value-of-"+principal {
+			t.Errorf("%s: got %q, %v, want its own value", principal, got, err)
+		}
+		if got, err := c.Value(all, ""); err != nil || got != "the-value-of-the-variable" {
+			t.Errorf("%s: got %q, %v, want the value of all", principal, got, err)
+		}
+		if got := c.Redactor().String("the-value-of-" + principal + " the-value-of-the-variable"); got != "[secret:TOKEN] [secret:TOKEN]" {
+			t.Errorf("%s: got %q, want both values redacted", principal, got)
+		}
+	}
+	for principal, want := range map[string]string{"token:eve": "the caller has no value of its own", "": "this one has no name", "anonymous": "this one has no name"} {
+		got, err := v.For(principal).Value(own, "--state x")
+		var ask *runtime.AskError
+		if got != "" || !errors.As(err, &ask) || !strings.Contains(ask.Message, want) || strings.Contains(ask.Message, "eve") {
+			t.Errorf("%q: got %q, %v, want %q without its name", principal, got, err, want)
+		}
+	}
+	_, err := v.For("oauth:id|it's").Value(own, "--state x")
+	var ask *runtime.AskError
+	if want := `sallyport secret set TOKEN --principal 'oauth:id|it'\''s' --state x`; !errors.As(err, &ask) || ask.Hint != want {
+		t.Errorf("got %+v, want the hint %s", ask, want)
+	}
+	if got, err := v.Value(own, ""); err == nil {
+		t.Errorf("no caller: got %q, want an error", got)
+	}
+}
+
+// Callers over the bound displace each other, and calls under way keep their values.
+func TestVault_keepsFewCallers(t *testing.T) {
+	v := NewVault("", NewVaultKey(), "p", Kept{})
+	first := v.For("token:0")
+	first.remember(Value{Name: "TOKEN", Text: "the-value-of-the-first"})
+	for i := range 3 * maxCallers {
+		v.For("token:" + strconv.Itoa(i))
+	}
+	if len(v.callers) > maxCallers {
+		t.Errorf("got %d callers, want %d at most", len(v.callers), maxCallers)
+	}
+	if got := first.Redactor().String("the-value-of-the-first"); got != "[secret:TOKEN]" {
+		t.Errorf("got %q, want the value redacted", got)
+	}
+}
+
+// A source that is slow to read holds up the calls that need its value, and no other call of the plugin.
+func TestVault_aSlowSourceHoldsUpNoOtherCaller(t *testing.T) {
+	v := NewVault("", NewVaultKey(), "p", Kept{})
+	v.mu.Lock() // as Value does while it reads
+	defer v.mu.Unlock()
+	found := make(chan *Vault, 1)
+	go func() { found <- v.For("token:ann") }()
+	select {
+	case <-found:
+	case <-time.After(5 * time.Second):
+		t.Error("the vault of a caller waits for a value of the plugin")
 	}
 }

@@ -211,6 +211,25 @@ func (c *Call) ShowResources(uris ...string) error { return c.changed("resources
 // HideResources is [Call.HideTools] for resources and templates.
 func (c *Call) HideResources(uris ...string) error { return c.changed("resources", "hide", uris) }
 
+// Caller is the identity of a caller, as far as the plugin's grants show it: parts that no line grants, and those of
+// callers without a name, are empty.
+type Caller struct {
+	Pseudonym string   // a name for this plugin alone, the same in each call
+	Principal string   // the name in the host's audit log
+	Groups    []string // of the caller's sign-in
+}
+
+// Caller returns the identity of the caller. It needs a caller grant.
+func (c *Call) Caller() (Caller, error) {
+	var answer struct {
+		Pseudonym string   `json:"pseudonym"`
+		Principal string   `json:"principal"`
+		Groups    []string `json:"groups"`
+	}
+	err := c.Ask("caller/get", nil, &answer)
+	return Caller(answer), err
+}
+
 // Release ends the caller's connection while the call continues, to free resources before minutes of work. The caller
 // fetches the result later. It has no effect if the client does not support that.
 func (c *Call) Release() { _ = c.Ask("client/release", nil, nil) }

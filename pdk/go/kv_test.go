@@ -98,3 +98,20 @@ func TestCallTool_failedToolIsAnError(t *testing.T) {
 		return nil, nil
 	})
 }
+
+func TestCall_CallerHasTheGrantedParts(t *testing.T) {
+	var sent []string
+	run(t, recorder(&sent, map[string]string{"caller/get": `{"pseudonym":"0a","groups":["ops"]}`}), func(c *sallyport.Call) (any, error) {
+		want := sallyport.Caller{Pseudonym: "0a", Groups: []string{"ops"}}
+		if got, err := c.Caller(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+		return nil, nil
+	})
+	run(t, recorder(&sent, map[string]string{"caller/get": `{}`}), func(c *sallyport.Call) (any, error) {
+		if got, err := c.Caller(); err != nil || !reflect.DeepEqual(got, sallyport.Caller{}) {
+			t.Errorf("got %+v, %v; want nothing", got, err)
+		}
+		return nil, nil
+	})
+}

@@ -109,8 +109,15 @@ func TestKeeper_usesAStateOnce(t *testing.T) {
 	if u, err = elsewhere.Use(waiting(""), "task"); err != nil {
 		t.Fatalf("released: got %v, want another use", err)
 	}
-	if _, err := k.Use(waiting(""), "task"); err != nil {
-		t.Errorf("the same task in another process: got %v, want another use", err)
+	again, err := k.Use(waiting(""), "task")
+	if err != nil {
+		t.Fatalf("the same task in another process: got %v, want another use", err)
+	}
+	if err := again.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Use(waiting(""), ""); err == nil || !strings.Contains(err.Error(), ErrUsed.Error()) {
+		t.Errorf("after a later run of the task without effects: got %v, want %v", err, ErrUsed)
 	}
 	u.Settle(&Reply{Tail: []byte("tail")})
 	var used *UsedError

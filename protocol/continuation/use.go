@@ -14,6 +14,7 @@ type Use struct {
 	keeper *Keeper
 	state  string
 	claim  *claim
+	again  bool // by a later run of the task
 }
 
 // Use takes a state for one run, exclusively among all processes with the same store. by is the ID of a task, which
@@ -23,20 +24,22 @@ func (k *Keeper) Use(s *State, by string) (*Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.spend(s, by); err != nil {
+	again, err := k.spend(s, by)
+	if err != nil {
 		c.release()
 		return nil, err
 	}
-	return &Use{keeper: k, state: s.ID, claim: c}, nil
+	return &Use{keeper: k, state: s.ID, claim: c, again: again}, nil
 }
 
 // Settle ends the use and stores the answer, unless r is nil.
 func (u *Use) Settle(r *Reply) { u.claim.settle(r) }
 
-// Release makes the state usable again, after a run without effects.
+// Release makes the state usable again, after a run without effects. A later run of a task knows nothing of the effects of
+// the earlier ones, and the state remains used.
 func (u *Use) Release() error {
 	u.claim.release()
-	if u.keeper.store == nil {
+	if u.keeper.store == nil || u.again {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
@@ -44,10 +47,10 @@ func (u *Use) Release() error {
 	return u.keeper.store.Remove(ctx, store.Spent, u.state)
 }
 
-// spend records the use in the store for the other processes.
-func (k *Keeper) spend(s *State, by string) error {
+// spend records the use in the store for the other processes. again reports that this task took it before a restart.
+func (k *Keeper) spend(s *State, by string) (again bool, err error) {
 	if k.store == nil {
-		return nil
+		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -55,17 +58,17 @@ func (k *Keeper) spend(s *State, by string) error {
 	if by != "" {
 		record.Data = []byte(by)
 	}
-	_, err := k.store.Add(ctx, store.Spent, record)
-	if errors.Is(err, store.ErrExists) && by != "" { // this task took it before a restart
+	_, err = k.store.Add(ctx, store.Spent, record)
+	if errors.Is(err, store.ErrExists) && by != "" {
 		if spent, err := k.store.Get(ctx, store.Spent, s.ID); err == nil && string(spent.Data) == by {
-			return nil
+			return true, nil
 		}
 	}
 	switch {
 	case errors.Is(err, store.ErrExists):
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ErrUsed.Error()}
+		return false, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ErrUsed.Error()}
 	case err != nil:
-		return &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the use of requestState cannot be noted", Err: err}
+		return false, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the use of requestState cannot be noted", Err: err}
 	}
-	return nil
+	return false, nil
 }

@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,8 @@ const (
 // Claim is the ownership of a key by a running call.
 type Claim struct {
 	store *store.Store
+
+	owner string // the process
 
 	mu     sync.Mutex
 	record store.Record
@@ -62,11 +65,26 @@ func (c *Claim) write() error {
 	defer cancel()
 	c.record.Data = c.state.encode()
 	record, err := c.store.Replace(ctx, store.Reply, c.record)
+	if errors.Is(err, store.ErrConflict) && c.still(ctx) {
+		record, err = c.store.Replace(ctx, store.Reply, c.record)
+	}
 	if err != nil {
 		return fmt.Errorf("the record of the idempotency key: %w", err)
 	}
 	c.record = record
 	return nil
+}
+
+// still reports whether the record is of this call yet, and takes its version: a write whose connection was lost may have
+// changed it. c.mu must be held.
+func (c *Claim) still(ctx context.Context) bool {
+	r, err := c.store.Get(ctx, store.Reply, c.record.ID)
+	var s state
+	if err != nil || json.Unmarshal(r.Data, &s) != nil || s.Owner != c.owner || s.Call != c.state.Call {
+		return false
+	}
+	c.record.Version = r.Version
+	return true
 }
 
 // end stores the outcome of the call, or frees its key if the call failed without intents.
@@ -81,19 +99,64 @@ func (c *Claim) end(ctx context.Context, call *Call, o jsonraw.Object, err error
 	if suspended {
 		err = c.ask(call)
 	}
-	var failure error
+	keep := c.write
 	switch {
 	case suspended && err == nil:
-		failure = c.write()
 	case (err != nil || result.Failed(o)) && len(c.state.Intents) == 0:
-		failure = c.store.Remove(context.WithoutCancel(ctx), store.Reply, c.record.ID)
+		keep = c.remove
 	default:
 		c.answer(call, o, err)
-		failure = c.write()
 	}
-	if failure != nil {
-		call.Log.Warn("the outcome of a call cannot be stored for its idempotency key", "error", failure)
+	c.persist(call, keep)
+}
+
+// remove frees the key, unless it is no longer of this call: a process that was paused may have lost it. c.mu must be held.
+func (c *Claim) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	err := c.store.RemoveVersion(ctx, store.Reply, c.record.ID, c.record.Version)
+	if errors.Is(err, store.ErrConflict) && c.still(ctx) {
+		err = c.store.RemoveVersion(ctx, store.Reply, c.record.ID, c.record.Version)
 	}
+	return err
+}
+
+// final reports whether a write fails again when it is repeated.
+func final(err error) bool {
+	for _, f := range []error{store.ErrConflict, store.ErrFenced, store.ErrFull, store.ErrClosed} {
+		if errors.Is(err, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// persistPause is the pause before the outcome of a call is stored again.
+const persistPause = time.Second
+
+// persist stores the outcome of a call. While the database cannot be reached, it goes on in Call.Later, and the key counts
+// as running. c.mu must be held.
+func (c *Claim) persist(call *Call, keep func() error) {
+	err := keep()
+	if err == nil {
+		return
+	}
+	call.Log.Warn("the outcome of a call cannot be stored for its idempotency key", "error", err)
+	if call.Later == nil {
+		return
+	}
+	call.Later(func(ctx context.Context) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for err != nil && !final(err) {
+			select {
+			case <-time.After(persistPause):
+			case <-ctx.Done():
+				return // the next call with the key is told so
+			}
+			err = keep()
+		}
+	})
 }
 
 // ask sets the state of a call that waits for answers.

@@ -66,6 +66,8 @@ type Call struct {
 	Begun func(*Claim)
 	// Explain returns the reason of a failed call in one sentence.
 	Explain func(error) string
+	// Later runs a function beside the call, until its context ends. It may be nil.
+	Later func(func(context.Context))
 	// Log logs storage failures.
 	Log *slog.Logger
 }
@@ -164,7 +166,7 @@ func (k *Keeper) claim(ctx context.Context, c *Call) (*Claim, jsonraw.Object, er
 	if err != nil {
 		return nil, nil, cannotKeep(err)
 	}
-	return &Claim{store: k.Store, record: record, state: s}, nil, nil
+	return &Claim{store: k.Store, owner: k.Owner, record: record, state: s}, nil, nil
 }
 
 func cannotKeep(err error) error {
@@ -194,7 +196,7 @@ func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Clai
 	if err != nil {
 		return nil, nil, cannotKeep(err)
 	}
-	return &Claim{store: k.Store, record: record, state: s}, nil, nil
+	return &Claim{store: k.Store, owner: k.Owner, record: record, state: s}, nil, nil
 }
 
 // read returns the record of a key that is in use for the same arguments.
@@ -262,12 +264,18 @@ type AsksError struct{ Result json.RawMessage }
 // Error returns a fixed message.
 func (e *AsksError) Error() string { return "a call with this idempotency key waits for answers" }
 
+// openTime is longer than the opening of a task whose commit was cut off can last.
+const openTime = 3 * time.Minute
+
 // stopped reports whether a call was interrupted without an answer.
 func (k *Keeper) stopped(ctx context.Context, c *Call, s *state, r *store.Record) bool {
 	if r.Label != "" {
 		if over, known := k.Over(ctx, c.Principal, r.Label); known {
 			return over
 		} // unknown: it is being opened if its process lives
+		if time.Since(r.Created) > openTime {
+			return true
+		}
 	}
 	return k.Store.Gone(s.Owner)
 }

@@ -170,6 +170,25 @@ func TestKeeper_freesKeysOfKilledProcessesWithoutIntents(t *testing.T) {
 	}
 }
 
+// A task whose opening had no known outcome holds its key until it can no longer be stored.
+func TestReserve_freesTheKeyOfATaskThatNeverOpened(t *testing.T) {
+	for _, test := range []struct {
+		age  time.Duration
+		want string
+	}{{openTime / 2, "is running"}, {2 * openTime, `{"said":"now"}<nil>`}} {
+		o := storetest.Options(t, t.TempDir())
+		o.Now = func() time.Time { return time.Now().Add(-test.age) }
+		k := &Keeper{Store: storetest.Open(t, o), Owner: "here", Over: func(context.Context, string, string) (over, known bool) { return false, false }}
+		c := call("ada", `{}`, "unknown")
+		if _, _, err := k.Reserve(t.Context(), c, func(string) bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, k, call("ada", `{}`, ""), "now"); !strings.Contains(got, test.want) {
+			t.Errorf("after %v: got %s, want %s", test.age, got, test.want)
+		}
+	}
+}
+
 // Of concurrent task calls with one key, only one opens a task.
 func TestReserve_opensOneTaskPerKey(t *testing.T) {
 	k := keeper(t)

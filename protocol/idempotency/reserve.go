@@ -19,7 +19,7 @@ func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bo
 	for until := time.Now().Add(storeTime); ; {
 		claim, _, refused := k.claim(ctx, &c)
 		if claim != nil {
-			return c.Task, func() { claim.free(ctx, &c) }, nil
+			return c.Task, func() { claim.free(&c) }, nil
 		}
 		r, s, err := k.read(ctx, &c)
 		switch {
@@ -44,8 +44,8 @@ func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bo
 }
 
 // free removes the record of a call that did not start.
-func (c *Claim) free(ctx context.Context, call *Call) {
-	if err := c.store.Remove(context.WithoutCancel(ctx), store.Reply, call.id()); err != nil {
-		call.Log.Warn("an idempotency key cannot be freed", "error", err)
-	}
+func (c *Claim) free(call *Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.persist(call, c.remove)
 }

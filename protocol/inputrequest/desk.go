@@ -22,6 +22,8 @@ const maxSent = 64
 type Desk struct {
 	// Notify sends a message outside any request; nil means that this is impossible.
 	Notify func(msg []byte)
+	// Prefix makes the IDs differ from those of other desks of the client; "" has numbers alone.
+	Prefix string
 
 	mu    sync.Mutex
 	sent  map[string]*Sent // by id
@@ -55,6 +57,9 @@ func (d *Desk) add(tell func(messages ...[]byte)) (*Sent, error) {
 	}
 	d.count++
 	s := &Sent{desk: d, id: strconv.AppendUint(nil, d.count, 10), tell: tell, answer: make(chan *jsonrpc.Message, 1)}
+	if d.Prefix != "" {
+		s.id = jsonraw.AppendString(nil, d.Prefix+"-"+string(s.id))
+	}
 	if d.sent == nil {
 		d.sent = map[string]*Sent{}
 	}
@@ -62,8 +67,9 @@ func (d *Desk) add(tell func(messages ...[]byte)) (*Sent, error) {
 	return s, nil
 }
 
-// Answered delivers a client's response. Responses to unknown or abandoned requests are ignored.
-func (d *Desk) Answered(m *jsonrpc.Message) {
+// Answered delivers a client's response, and reports whether it was awaited. Responses to unknown or abandoned requests are
+// ignored.
+func (d *Desk) Answered(m *jsonrpc.Message) bool {
 	d.mu.Lock()
 	s := d.sent[string(m.ID)]
 	delete(d.sent, string(m.ID))
@@ -71,6 +77,7 @@ func (d *Desk) Answered(m *jsonrpc.Message) {
 	if s != nil {
 		s.answer <- ownCopy(m) // the transport reuses its buffer
 	}
+	return s != nil
 }
 
 // Waiting returns the number of unanswered requests.

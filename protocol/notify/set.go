@@ -10,12 +10,11 @@ import (
 // maxListens is the maximum number of open subscriptions/listen per client. Each counts as a request in flight.
 const maxListens = 32
 
-// Subscriptions is the subscriptions of one client. The zero value is empty. It is safe for concurrent use.
+// Subscriptions are the open subscriptions/listen of one client. The zero value is empty. It is safe for concurrent use.
 type Subscriptions struct {
-	mu      sync.Mutex
-	open    map[*Subscription]struct{}
-	ended   bool            // no new subscriptions
-	session map[string]bool // URIs of the legacy session
+	mu    sync.Mutex
+	open  map[*Subscription]struct{}
+	ended bool // no new subscriptions
 }
 
 // Open opens a subscription. The caller must call Drop.
@@ -56,42 +55,14 @@ func (s *Subscriptions) End() {
 	}
 }
 
-// Tell reports a change to all subscriptions and returns the part for the legacy session. owner returns the plugin
-// of a resource.
-func (s *Subscriptions) Tell(c catalog.Change, owner func(uri string) string) (session Topics) {
+// Tell reports a change to all subscriptions and returns the part for the legacy session, which has subscribed to uris.
+// owner returns the plugin of a resource.
+func (s *Subscriptions) Tell(c catalog.Change, owner func(uri string) string, uris map[string]bool) (session Topics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.open {
 		one.tell(c, owner)
 	}
-	all := Topics{tools: true, prompts: true, resources: true, uris: s.session}
+	all := Topics{tools: true, prompts: true, resources: true, uris: uris}
 	return all.in(c, owner)
-}
-
-// Subscribe subscribes the legacy session to a resource.
-func (s *Subscriptions) Subscribe(uri string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.session) >= MaxTopics && !s.session[uri] {
-		return &runtime.EndError{Kind: runtime.KindLimit, Message: "too many resources are subscribed to"}
-	}
-	if s.session == nil {
-		s.session = map[string]bool{}
-	}
-	s.session[uri] = true
-	return nil
-}
-
-// Unsubscribe ends a subscription of the legacy session. An unknown one is ignored.
-func (s *Subscriptions) Unsubscribe(uri string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.session, uri)
-}
-
-// Forget removes the subscriptions of the legacy session, for a new initialize.
-func (s *Subscriptions) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.session = nil
 }

@@ -64,9 +64,7 @@ func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Subscribe("a:2"); err != nil {
-		t.Fatal(err)
-	}
+	uris := map[string]bool{"a:2": true}
 	for change, session := range map[*catalog.Change]string{
 		{Tools: true, Prompts: true}:                              "tools/list_changed prompts/list_changed",
 		{Updated: map[string]bool{"a:1": true, "c:1": true}}:      "",
@@ -74,7 +72,7 @@ func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 		{Updated: map[string]bool{"a:2": true}, Resources: false}: "resources/updateda:2",
 		{Replaced: map[string]bool{"b": true, "elsewhere": true}}: "",
 	} {
-		news := s.Tell(*change, owner)
+		news := s.Tell(*change, owner, uris)
 		if got := methods(news.Messages(nil)); got != session {
 			t.Errorf("%+v: got %s in the session, want %s", change, got, session)
 		}
@@ -86,9 +84,8 @@ func TestSubscriptions_tellEachChangeOnce(t *testing.T) {
 	if got := one.News(nil); len(got) != 0 {
 		t.Errorf("got %s again, want none", got)
 	}
-	s.Unsubscribe("a:2")
 	s.Drop(one)
-	news := s.Tell(catalog.Change{Updated: map[string]bool{"a:1": true, "a:2": true}}, owner)
+	news := s.Tell(catalog.Change{Updated: map[string]bool{"a:1": true, "a:2": true}}, owner, nil)
 	if got := methods(append(news.Messages(nil), one.News(nil)...)); got != "" {
 		t.Errorf("nobody wants to hear %s", got)
 	}
@@ -115,18 +112,6 @@ func TestSubscriptions_areLimited(t *testing.T) {
 	if _, err := s.Open(Topics{}); err == nil {
 		t.Error("too many are open")
 	}
-	for i := range MaxTopics {
-		if err := s.Subscribe(fmt.Sprint("a:", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.Subscribe("a:more") == nil || s.Subscribe("a:1") != nil {
-		t.Error("the bound of a session is not held, or counts one twice")
-	}
-	s.Forget()
-	if err := s.Subscribe("a:more"); err != nil {
-		t.Error(err)
-	}
 }
 
 // End reaches all open subscriptions while changes are reported, and none is opened afterwards.
@@ -143,7 +128,7 @@ func TestSubscriptions_endReachesAll(t *testing.T) {
 			one.News(nil)
 			s.Drop(one)
 		})
-		work.Go(func() { s.Tell(catalog.Change{Tools: true}, owner) })
+		work.Go(func() { s.Tell(catalog.Change{Tools: true}, owner, nil) })
 	}
 	s.End()
 	s.End()

@@ -64,6 +64,12 @@ func Busy(err error) time.Duration {
 	return max(busy.After, time.Millisecond)
 }
 
+// OverQuota reports whether a call was not started since its caller has used a quota up.
+func OverQuota(err error) bool {
+	var busy *runtime.BusyError
+	return errors.As(err, &busy) && busy.Quota
+}
+
 // retryable reports whether the unchanged request may succeed later.
 func (f *Failure) retryable() bool {
 	switch f.Kind {

@@ -126,6 +126,9 @@ func toDo(hint string) string {
 	if strings.HasPrefix(hint, "sallyport answer ") {
 		return "to answer it, with its fields as FIELD=VALUE behind: " + firstLine(hint)
 	}
+	if strings.HasPrefix(hint, "sallyport secret set ") {
+		return "the operator sets it with: " + firstLine(hint)
+	}
 	return "to allow it: " + firstLine(hint)
 }
 

@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// watchEvery is the interval of checks for tasks cancelled by other processes.
+	// watchEvery is the interval of checks for tasks changed by other processes, besides those at notices of the store.
 	watchEvery = time.Second
+	// noticePause is the time in which notices of the store count as one.
+	noticePause = 20 * time.Millisecond
 	// adoptEvery is the interval of searches for orphans, in addition to the one at start.
 	adoptEvery = 30 * time.Second
 )
@@ -18,6 +20,8 @@ const (
 func (r *Runner) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	wake, stop := r.o.Store.On()
+	defer stop()
 	for next := r.o.Now(); ; {
 		if now := r.o.Now(); r.news.Swap(false) || !now.Before(next) {
 			next = now.Add(adoptEvery)
@@ -25,10 +29,17 @@ func (r *Runner) watch() {
 		}
 		select {
 		case <-tick.C:
+		case <-wake: // nil without notices
+			select {
+			case <-time.After(noticePause):
+			case <-r.ctx.Done():
+				return
+			}
 		case <-r.ctx.Done():
 			return
 		}
 		r.look()
+		r.settle()
 		if err := r.Book.Look(r.ctx); err != nil && r.ctx.Err() == nil {
 			r.o.Log.Warn("tasks that are watched cannot be looked at", "error", err)
 		}
@@ -46,8 +57,16 @@ func (r *Runner) look() {
 	}
 }
 
-// runs returns what stops each run of this moment, by task.
-func (r *Runner) runs() map[string]context.CancelFunc {
+// settle continues the tasks whose last change is known at last to have been stored.
+func (r *Runner) settle() {
+	ours, _ := r.Book.Settle(r.ctx) // an error is tried again at the next look
+	for _, t := range ours {
+		r.start(t)
+	}
+}
+
+// runs returns the runs of this moment, by task.
+func (r *Runner) runs() map[string]*run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.running)
@@ -55,10 +74,10 @@ func (r *Runner) runs() map[string]context.CancelFunc {
 
 // stopLost stops the runs of here whose tasks this process did not run later, when running was read. It stops no later
 // run of such a task, which may have asked and been answered meanwhile.
-func (r *Runner) stopLost(here map[string]context.CancelFunc, running map[string]bool) {
-	for id, stop := range here {
+func (r *Runner) stopLost(here map[string]*run, running map[string]bool) {
+	for id, run := range here {
 		if !running[id] && r.Book.Keeps(id) {
-			stop()
+			run.stop()
 		}
 	}
 }

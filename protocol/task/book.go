@@ -54,6 +54,9 @@ type Book struct {
 	mu    sync.Mutex
 	tasks map[string]*Task // those of this process; with a store, only the active ones
 
+	// doubts are those about tasks that this process may own by a change whose outcome is not known.
+	doubts map[string]doubt
+
 	watchers watchers
 	looked   int64 // store version at the last Look
 }
@@ -61,7 +64,7 @@ type Book struct {
 // NewBook returns a book with tasks in s, or only in memory if s is nil. now is the clock. active is the maximum
 // number of concurrent tasks per principal; 0 is 256.
 func NewBook(s *store.Store, now func() time.Time, active int) *Book {
-	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, watchers: watchers{}, Parts: Parts{s}}
+	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, doubts: map[string]doubt{}, watchers: watchers{}, Parts: Parts{s}}
 }
 
 // New describes a task to open. An empty ID generates one. TTL is the requested lifetime, if shorter than the default; 0
@@ -96,6 +99,7 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 		t.TTL = shorter(keptInStore, n.TTL)
 		r, err := b.store.Add(ctx, store.Task, t.record())
 		if err != nil {
+			b.doubt(&t, err)
 			return Task{}, fmt.Errorf("the task cannot be kept: %w", err)
 		}
 		t.version = r.Version
@@ -230,9 +234,11 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 		if errors.Is(err, store.ErrConflict) {
 			return Task{}, ErrChanged
 		} else if err != nil {
+			b.doubt(&t, err)
 			return Task{}, err
 		}
 		t.version = r.Version
+		delete(b.doubts, t.ID)
 	}
 	if b.tasks[t.ID] = &t; t.Durable() && !t.lives() {
 		delete(b.tasks, t.ID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // storeTime is the time limit for the local store.
@@ -48,7 +49,7 @@ func (r *Runner) Journal(t *Task, j *journal.Journal) error {
 	j.Keep(func(part []byte) error {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 		defer cancel()
-		err := r.Book.Parts.Add(ctx, t, n, []byte(r.o.Keys.Seal(part)))
+		err := r.Book.Parts.Add(store.Fenced(ctx, t.fence(r.Book.owner)), t, n, []byte(r.o.Keys.Seal(part)))
 		if err == nil {
 			n++
 		}

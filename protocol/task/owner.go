@@ -2,7 +2,10 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
@@ -36,6 +39,14 @@ func (b *Book) Keeps(id string) bool {
 	defer b.mu.Unlock()
 	t := b.tasks[id]
 	return t != nil && t.Durable()
+}
+
+// runs reports whether the run that began with the state of t is the task's current one, as far as this process knows.
+func (b *Book) runs(t *Task) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.tasks[t.ID]
+	return now != nil && b.Mine(now) && now.sameRun(t)
 }
 
 // Running returns the IDs of the stored tasks that this process runs.
@@ -95,6 +106,58 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 		}
 	})
 	return t, ours && err == nil && b.Mine(&t), err // false if another process has adopted and finished it meanwhile
+}
+
+// doubt is that about one task.
+type doubt struct {
+	principal string
+	until     time.Time
+}
+
+// doubtLasts is longer than the life of a transaction that was cut off, which may still be committed.
+const doubtLasts = 2 * time.Minute
+
+// doubt notes a change by which this process may have become the owner of a task, which runs after Settle at the earliest.
+func (b *Book) doubt(t *Task, err error) {
+	if errors.Is(err, store.ErrUnknown) && b.Mine(t) && (!t.Kept || !t.Durable()) {
+		b.doubts[t.ID] = doubt{t.Principal, b.now().Add(doubtLasts)}
+	}
+}
+
+// Settle finds out the outcomes that were not known. Tasks that were opened fail, since their clients were told that they
+// do not begin. It returns those that were answered or adopted, which go on.
+func (b *Book) Settle(ctx context.Context) (ours []Task, err error) {
+	b.mu.Lock()
+	doubts := maps.Clone(b.doubts)
+	b.mu.Unlock()
+	for id, d := range doubts {
+		goesOn := false
+		t, err := b.Change(ctx, d.principal, id, func(t *Task) {
+			goesOn = false
+			if _, open := b.doubts[id]; !open || !b.Mine(t) {
+				return
+			}
+			if t.Round > 0 || t.Tries > 0 {
+				t.Tries, goesOn = t.Tries+1, true
+				return
+			}
+			t.Status, t.Message = Failed, "the database was lost when this task was opened, so it has not begun: it may be called again"
+			t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
+		})
+		switch {
+		case goesOn && err == nil:
+			ours = append(ours, t)
+		case err != nil && !errors.Is(err, ErrUnknown):
+			return ours, err
+		case d.until.Before(b.now()):
+			b.mu.Lock()
+			if b.doubts[id] == d {
+				delete(b.doubts, id)
+			}
+			b.mu.Unlock()
+		}
+	}
+	return ours, nil
 }
 
 // Lose fails a kept task after the loss of its process. Call it within Change.

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 )
 
 // notePause is the delay before the outcome of a task is written again after a store error.
 const notePause = time.Second
+
+// run is one run of a task in this process.
+type run struct{ stop context.CancelFunc }
 
 // start runs a task until it ends or asks.
 func (r *Runner) start(t Task) {
@@ -21,16 +25,24 @@ func (r *Runner) start(t Task) {
 		return // the next process adopts it
 	}
 	ctx, cancel := context.WithDeadline(r.ctx, t.Expires())
-	r.running[t.ID] = cancel
+	if t.Durable() {
+		ctx = store.Fenced(ctx, t.fence(r.Book.owner))
+	}
+	if before := r.running[t.ID]; before != nil {
+		before.stop() // the task went to another process meanwhile
+	}
+	this := &run{cancel}
+	r.running[t.ID] = this
 	r.work.Go(func() {
 		defer cancel()
 		if t.Kept {
 			defer r.kept.release()
 		}
+		if !r.Book.runs(&t) { // cancelled before cancel could find it
+			cancel()
+		}
 		outcome := r.o.Run(ctx, &t)
-		r.mu.Lock()
-		delete(r.running, t.ID)
-		r.mu.Unlock()
+		r.ended(t.ID, this)
 		if outcome.Body == nil && t.Durable() && !t.Kept && r.ctx.Err() != nil {
 			return // the adopting process continues it
 		}
@@ -38,18 +50,28 @@ func (r *Runner) start(t Task) {
 	})
 }
 
+// ended forgets a run, but no later one of its task.
+func (r *Runner) ended(id string, this *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running[id] == this {
+		delete(r.running, id)
+	}
+}
+
 // note stores the outcome of a run. It retries store errors until the runner closes; the task counts as running
 // meanwhile.
 func (r *Runner) note(t Task, o Outcome) {
 	over := true
+	ours := func(now *Task) bool { return r.Book.Mine(now) && now.sameRun(&t) }
 	for try := 1; ; try++ {
 		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *Task) {
-			if r.Book.Mine(t) {
+			if ours(t) {
 				settle(t, o)
 			}
 		})
-		if err == nil && now.Status == Working && !r.Book.Mine(&now) {
-			return // another process runs it and needs its journal
+		if err == nil && now.Status == Working && !ours(&now) {
+			return // another run needs the journal
 		}
 		if err == nil || errors.Is(err, ErrUnknown) {
 			over = err != nil || now.Status.Over()

@@ -53,15 +53,15 @@ type Runner struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[string]context.CancelFunc // by task
-	work    sync.WaitGroup                // Add is called under mu and never after closed is set
+	running map[string]*run // the latest run of each task
+	work    sync.WaitGroup  // Add is called under mu and never after closed is set
 
 	kept keptSlots // of the kept tasks here
 }
 
 // NewRunner returns a runner. The caller closes it.
 func NewRunner(o RunnerOptions) *Runner {
-	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]context.CancelFunc{}}
+	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]*run{}}
 	r.Clients.asking, r.Clients.hearing = map[string]bool{}, map[string]func([]byte){}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
@@ -96,6 +96,9 @@ func (r *Runner) Open(ctx context.Context, n New, known func(id string)) (Task, 
 	switch {
 	case errors.Is(err, ErrTooMany), errors.Is(err, store.ErrFull):
 		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
+	case errors.Is(err, store.ErrUnknown):
+		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Err: err,
+			Message: "whether the task is kept is not known, since the database was lost: it does not begin while this host runs, so look for it before you call again"}
 	case err != nil:
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the task cannot be kept, so it does not begin", Err: err}
 	}
@@ -150,8 +153,8 @@ func (r *Runner) Cancel(ctx context.Context, t Task) (Task, error) {
 func (r *Runner) cancel(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if cancel := r.running[id]; cancel != nil {
-		cancel()
+	if run := r.running[id]; run != nil {
+		run.stop()
 	}
 }
 

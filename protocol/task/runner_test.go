@@ -321,3 +321,65 @@ func TestLook_stopsNoRunThatBeganMeanwhile(t *testing.T) {
 		t.Errorf("got status %s with %s, want completed", x.Status, x.Message)
 	}
 }
+
+// A task that left this process and came back has two runs here for a while. The end of the earlier one leaves the later
+// one in reach of a cancel.
+func TestRunner_cancelsTheLaterOfTwoRuns(t *testing.T) {
+	begun, goes := make(chan struct{}), make(chan struct{})
+	r := NewRunner(RunnerOptions{Keys: sealed.Random(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: storetest.Open(t, storetest.Options(t, t.TempDir())),
+		Run: func(ctx context.Context, x *Task) Outcome {
+			begun <- struct{}{}
+			if x.Round == 0 {
+				<-goes // paused
+			} else {
+				<-ctx.Done()
+			}
+			return Outcome{}
+		}})
+	defer r.Close()
+	x, err := r.Open(t.Context(), New{Durable: true, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	earlier := r.runs()[x.ID]
+	change(t, r.Book, x.ID, r.Book.Take)
+	later := find(t, r, x.ID)
+	r.start(later)
+	<-begun
+	r.ended(x.ID, earlier)
+	close(goes)
+	if n := r.Running(); n != 1 {
+		t.Fatalf("got %d running, want the later run", n)
+	}
+	if _, err := r.Cancel(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	r.work.Wait()
+}
+
+// A task that is cancelled between its opening, or its last answer, and its run gets a context that is done.
+func TestRunner_stopsARunCancelledBeforeItBegan(t *testing.T) {
+	for _, durable := range []bool{false, true} {
+		var r *Runner
+		got := make(chan error, 1)
+		r = NewRunner(RunnerOptions{Keys: sealed.Random(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Store: storetest.Open(t, storetest.Options(t, t.TempDir())),
+			Run: func(ctx context.Context, _ *Task) Outcome { got <- ctx.Err(); return Outcome{} }})
+		x, err := r.Open(t.Context(), New{Durable: durable, Spec: Spec{Principal: "ada", Params: json.RawMessage(`{}`)}}, func(id string) {
+			if _, err := r.Cancel(t.Context(), find(t, r, id)); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Errorf("durable %v: got %v, want a run that is stopped", durable, err)
+		}
+		r.work.Wait()
+		if x = find(t, r, x.ID); x.Status != Cancelled {
+			t.Errorf("durable %v: got %s, want cancelled", durable, x.Status)
+		}
+		r.Close()
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
@@ -93,6 +94,21 @@ type Task struct {
 
 // lives reports whether the task is bound to a process, running or waiting in its instance.
 func (t *Task) lives() bool { return t.Status == Working || t.Kept && t.Status == Input }
+
+// sameRun reports whether a task is in the run that began with the state of run. A kept task has one run.
+func (t *Task) sameRun(run *Task) bool {
+	return t.Kept || t.Round == run.Round && t.Tries == run.Tries
+}
+
+// fence is the token of the current run: it ends when the task changes. That of a kept task, which changes while it runs,
+// ends with its owner.
+func (t *Task) fence(owner string) store.Fence {
+	f := store.Fence{Kind: store.Task, ID: t.ID, Label: owner}
+	if !t.Kept {
+		f.Version = t.version
+	}
+	return f
+}
 
 // Ask sets the task to wait for answers.
 func (t *Task) Ask(requests map[string]json.RawMessage) {

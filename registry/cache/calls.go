@@ -37,6 +37,20 @@ func (c *Cache) Calls(digest string) uint64 {
 	return c.calls.of[digest]
 }
 
+// MostCalled returns the digest of the module with the most calls, see Calls; "" if there were none.
+func (c *Cache) MostCalled() (digest string) {
+	c.calls.read.Do(func() { c.calls.of = c.readCalls() })
+	c.calls.mu.Lock()
+	defer c.calls.mu.Unlock()
+	most := uint64(0)
+	for d, n := range c.calls.of {
+		if n > most || n == most && d < digest {
+			digest, most = d, n
+		}
+	}
+	return digest
+}
+
 // AddCalls records further calls. Other processes record theirs in the same file: the counts of two that write at the same
 // moment may be lost, which costs time only.
 func (c *Cache) AddCalls(more map[string]uint64) {

@@ -21,6 +21,12 @@ func TestCache_countsCallsOverAllRuns(t *testing.T) {
 	if got := c.Calls("c"); got != 1 {
 		t.Errorf("in this run: got %d calls, want 1", got)
 	}
+	if got := Open(dir, discard()).MostCalled(); got != "a" {
+		t.Errorf("most called: got %q, want a", got)
+	}
+	if got := Open("", discard()).MostCalled(); got != "" {
+		t.Errorf("most called of none: got %q, want none", got)
+	}
 }
 
 func TestCache_damagedCountsAreDropped(t *testing.T) {

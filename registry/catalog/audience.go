@@ -37,7 +37,7 @@ type audience struct {
 	base  bool            // for principals not in by
 	by    map[string]bool // principals
 	ruled bool            // only callers in rules see it
-	rules []identity.Who
+	rules []CallerRule
 }
 
 // audience returns the audience of an entry; false if no caller sees it.
@@ -61,7 +61,7 @@ func (a *audience) has(id identity.Identity) bool {
 	if a == nil {
 		return true
 	}
-	if a.ruled && !slices.ContainsFunc(a.rules, func(w identity.Who) bool { return w.Has(id) }) {
+	if a.ruled && !slices.ContainsFunc(a.rules, func(r CallerRule) bool { return r.Who.Has(id) }) {
 		return false
 	}
 	if shown, ok := a.by[id.Principal]; ok {
@@ -70,12 +70,14 @@ func (a *audience) has(id identity.Identity) bool {
 	return a.base
 }
 
-// same reports whether two audiences are equal.
+// same reports whether two audiences see and call an entry alike.
 func (a *audience) same(b *audience) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	sameWho := func(v, w identity.Who) bool { return v.String() == w.String() }
+	sameWho := func(r, s CallerRule) bool {
+		return r.Who.String() == s.Who.String() && slices.Equal(r.Scopes, s.Scopes)
+	}
 	return a.base == b.base && a.ruled == b.ruled && maps.Equal(a.by, b.by) && slices.EqualFunc(a.rules, b.rules, sameWho)
 }
 
@@ -123,7 +125,8 @@ func seen[T any](all []T, of func(T) *audience, id identity.Identity) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !of(x).has(id) })
 }
 
-// divide collects the principals with an audience of their own in s.callers, and the rules in s.rules.
+// divide collects the principals with an audience of their own in s.callers, and of the rules the callers in s.rules and
+// the scopes in s.scopes.
 func (s *Snapshot) divide() {
 	d := divider{snapshot: s, known: map[string]bool{}}
 	for _, t := range s.Tools {
@@ -138,6 +141,8 @@ func (s *Snapshot) divide() {
 	for _, t := range s.Templates {
 		d.add(t.audience)
 	}
+	slices.Sort(s.scopes)
+	s.scopes = slices.Compact(s.scopes)
 }
 
 // divider collects the audiences of a snapshot.
@@ -158,12 +163,13 @@ func (d *divider) add(a *audience) {
 		s.callers[principal] = true
 	}
 	if a.ruled && len(a.rules) == 0 {
-		a = &audience{rules: []identity.Who{{}}} // no caller sees the entry
+		a = &audience{rules: []CallerRule{{}}} // no caller sees the entry
 	}
-	for _, who := range a.rules {
-		if !d.known[who.String()] {
-			d.known[who.String()] = true
-			s.rules = append(s.rules, who)
+	for _, r := range a.rules {
+		if text := r.Who.String(); !d.known[text] {
+			d.known[text] = true
+			s.rules = append(s.rules, r.Who)
 		}
+		s.scopes = append(append(s.scopes, r.Who.Scopes()...), r.Scopes...)
 	}
 }

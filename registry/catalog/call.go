@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -35,6 +36,8 @@ type Call struct {
 	// Journal records the host's answers for a replay of this call, or replays them; nil if the call is never replayed.
 	// A journal recorded under a different digest or different grants is refused with journal.ErrOther.
 	Journal *journal.Journal
+	// Settle takes the use of the call for the quotas of its caller. The plugin's server sets it.
+	Settle func(usage.Amount)
 	// Patient has the call wait for its turn however long the queue is.
 	Patient bool
 }

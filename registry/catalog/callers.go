@@ -12,11 +12,38 @@ type CallerRule struct {
 	Who identity.Who
 	// Only holds the local names, URIs and templates that the rule publishes; empty is all.
 	Only []string
+	// Scopes are those that the caller needs for a call, besides being in Who. Entries are listed without them.
+	Scopes []string
 }
 
 // Publishes reports whether the rule publishes an entry.
 func (r *CallerRule) Publishes(id string) bool {
 	return len(r.Only) == 0 || slices.Contains(r.Only, id)
+}
+
+// Lacking returns all scopes of the rule under which a caller could call an entry that some rules publish to it, if it
+// may not call it: of several, those of the rule with the fewest that it lacks. It is nil if the caller may call it.
+func Lacking(rules []CallerRule, id identity.Identity) (needed []string) {
+	fewest := -1
+	for i := range rules {
+		r := &rules[i]
+		if !r.Who.Has(id) {
+			continue
+		}
+		lacking := 0
+		for _, s := range r.Scopes {
+			if !slices.Contains(id.Scopes, s) {
+				lacking++
+			}
+		}
+		if lacking == 0 {
+			return nil
+		}
+		if fewest < 0 || lacking < fewest {
+			fewest, needed = lacking, r.Scopes
+		}
+	}
+	return needed
 }
 
 // ruled limits an audience to the callers of the rules that publish an entry.
@@ -30,7 +57,7 @@ func (p *Plugin) ruled(a *audience, id string) *audience {
 	}
 	for i := range p.Callers {
 		if r := &p.Callers[i]; r.Publishes(id) {
-			limited.rules = append(limited.rules, r.Who)
+			limited.rules = append(limited.rules, *r)
 		}
 	}
 	return &limited
@@ -41,4 +68,19 @@ func (p *Plugin) ruled(a *audience, id string) *audience {
 func (o *Offer) Sees(id identity.Identity, k manifest.Kind, entry string) bool {
 	key := entryKey{k, entry}
 	return o.published[key] && o.audiences[key].has(id)
+}
+
+// Lacking returns the scopes that a caller needs for the entry of r, nil if it lacks none of them.
+func (o *Offer) Lacking(id identity.Identity, r Request) []string {
+	return o.audiences[entryKey{r.Kind, r.Entry}].lacking(id)
+}
+
+// Lacking returns the scopes that a caller which sees the tool needs for a call, nil if it lacks none of them.
+func (t *Tool) Lacking(id identity.Identity) []string { return t.audience.lacking(id) }
+
+func (a *audience) lacking(id identity.Identity) []string {
+	if a == nil {
+		return nil
+	}
+	return Lacking(a.rules, id)
 }

@@ -82,7 +82,11 @@ func (t *Tool) Run(ctx context.Context, c Call) (Run, error) {
 // Call runs the tool for a plugin, commits its writes unless the answer has isError, and returns the answer unchanged.
 // An answer over runtime.MaxReply is refused, and its writes are dropped. Errors are those of Run.
 func (t *Tool) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	run, err := t.Run(ctx, c)
+	return handOver(t.Run(ctx, c))
+}
+
+// handOver commits a run for a plugin, and returns its answer.
+func handOver(run Run, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -20,6 +21,11 @@ var (
 	_ Reader = (*Template)(nil)
 	_ Reader = (*collision)(nil)
 )
+
+// ReadFor reads a resource for a plugin, as Tool.Call calls a tool.
+func ReadFor(ctx context.Context, r Reader, c Call) (json.RawMessage, error) {
+	return handOver(r.Read(ctx, c))
+}
 
 // collision answers for a URI that templates of two plugins match equally.
 type collision struct {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type Snapshot struct {
 
 	callers map[string]bool // principals with entries shown or hidden by a plugin; nil if all see the same
 	rules   []identity.Who  // of the operator, each once
+	scopes  []string        // of the operator's rules, sorted, each once
 	views   sync.Map        // class → *Snapshot, filled by For
 	kept    atomic.Int32    // views
 }
@@ -86,6 +88,16 @@ func (s *Snapshot) match(uri string) (Reader, bool) {
 		return nil, false
 	}
 	return found, true
+}
+
+// Scopes returns those scopes of a list that the operator's rules name. It is for the snapshot of all callers.
+func (s *Snapshot) Scopes(of []string) (named []string) {
+	for _, scope := range of {
+		if _, found := slices.BinarySearch(s.scopes, scope); found {
+			named = append(named, scope)
+		}
+	}
+	return named
 }
 
 // Owner returns the name of the plugin that serves a URI, "" if none does.

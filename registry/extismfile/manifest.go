@@ -10,6 +10,7 @@
 package extismfile
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,12 @@ import (
 )
 
 const (
-	// MaxSize limits a manifest, in bytes. Real ones have a few hundred, unless they contain the module.
-	MaxSize = 1 << 20
+	// MaxModule limits a module in a manifest, in bytes: more belongs into a file of its own.
+	MaxModule = 32 << 20
+	// MaxSize limits a manifest, in bytes: a module in base64 and the rest.
+	MaxSize = MaxModule/3*4 + maxRest
+	// maxRest limits a manifest without its module, in bytes. Real ones have a few hundred.
+	maxRest = 1 << 20
 	// maxWants limits the hosts and paths together: each becomes a line for the operator to read.
 	maxWants = 256
 	// page is the unit of max_pages, in bytes.
@@ -34,12 +39,13 @@ const (
 	maxTimeout = 1 << 42
 )
 
-var errTooLarge = fmt.Errorf("the manifest is over %d MiB: name the module by its path instead of putting it in", MaxSize>>20)
+var errTooLarge = fmt.Errorf("the manifest is over %d MiB, without a module in it over %d MiB: name a larger module by its path", MaxSize>>20, maxRest>>20)
 
 // Manifest is a checked manifest. It is immutable.
 type Manifest struct {
-	Path    string            // the module's file, as written; "" if URL is set
-	URL     string            // the module's address; "" if Path is set
+	Path    string            // the module's file, as written; "" for another place
+	URL     string            // the module's address; "" for another place
+	Inline  bool              // the manifest holds the module
 	Digest  string            // the required digest of the module: "sha256:" and hex; "" is any
 	Config  map[string]string // values for the plugin
 	Memory  uint64            // limit in bytes; 0 is none
@@ -48,6 +54,8 @@ type Manifest struct {
 	Wants []json.RawMessage
 	// Problems lists members that are ignored or not enforced, one sentence each.
 	Problems []string
+
+	size int // of the module in it
 }
 
 // Parse parses and checks a manifest. The error says why it cannot be used, and suggests a remedy.
@@ -72,6 +80,9 @@ func Parse(raw []byte) (*Manifest, error) {
 	}
 	if err := m.module(parsed.Wasm); err != nil {
 		return nil, err
+	}
+	if len(raw)-base64.StdEncoding.EncodedLen(m.size) > maxRest {
+		return nil, errTooLarge
 	}
 	m.values(parsed.Config)
 	m.limits(&parsed)
@@ -142,8 +153,11 @@ func (m *Manifest) module(wasm []sdk.Wasm) error {
 		m.Path, hash = w.Path, w.Hash
 	case sdk.WasmUrl:
 		m.URL, hash = w.Url, w.Hash
-	default:
-		return errors.New("the manifest holds the module's bytes: save them as a file beside it, and name that by path")
+	case sdk.WasmData:
+		if len(w.Data) > MaxModule {
+			return errTooLarge
+		}
+		m.Inline, m.size, hash = true, len(w.Data), w.Hash
 	}
 	var err error
 	m.Digest, err = digest(hash)

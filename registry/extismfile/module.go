@@ -29,6 +29,9 @@ func digest(hash string) (string, error) {
 // folder or below, also after symbolic links are resolved; a missing file is judged by its path. The error wraps
 // ErrOutside if the module lies elsewhere.
 func (m *Manifest) Module(manifest string) (string, error) {
+	if m.Inline {
+		return InlineOf(manifest), nil
+	}
 	if m.URL != "" {
 		return "", fmt.Errorf("the manifest takes its module from %.200s: %w", m.URL, ErrOutside)
 	}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	}
 	l, err := Open(Options{File: file})
 	for n := 1; err == nil; n++ {
-		if err = l.Approve(context.Background(), fmt.Sprintf("p%d", n), terms(n, "x", "y").Pin("p.wasm")); err == nil {
+		if err = l.Approve(context.Background(), fmt.Sprintf("p%d", n), "", terms(n, "x", "y").Pin("p.wasm")); err == nil {
 			fmt.Println(n)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLock_survivesAKilledWriter(t *testing.T) {
 		for n := 1; n <= written; n++ {
 			wantDigest(t, l, fmt.Sprintf("p%d", n), digest(n))
 		}
-		if err := l.Approve(t.Context(), "after", terms(1).Pin("p.wasm")); err != nil {
+		if err := l.Approve(t.Context(), "after", "", terms(1).Pin("p.wasm")); err != nil {
 			t.Error(err)
 		}
 	}

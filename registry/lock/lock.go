@@ -1,7 +1,9 @@
 package lock
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -186,31 +188,29 @@ func (l *Lock) Save(ctx context.Context) error {
 	}, ready)
 }
 
-// Approve records the operator's approval of a plugin and replaces its pin, with the rejections.
-func (l *Lock) Approve(ctx context.Context, name string, p Pin) error {
-	other := ""
+// ErrMoved is returned for an approval of a change from other bytes than those that are approved by now.
+var ErrMoved = errors.New("other bytes were approved meanwhile")
+
+// Approve records the approval of a plugin and replaces its pin, with the rejections. before is the digest that the pin
+// had when the change was shown, "" for none; ErrMoved is returned if it has another one by now.
+func (l *Lock) Approve(ctx context.Context, name, before string, p Pin) error {
+	var refused error
 	err := l.update(ctx, func(pins map[string]Pin) {
-		if _, known := pins[name]; !known {
+		now, known := pins[name]
+		other := ""
+		if !known {
 			other = otherCase(pins, name)
 		}
-		if other == "" {
+		switch {
+		case other != "":
+			refused = fmt.Errorf("names that differ only in case are one name, and %s is pinned: rename the file of %s", other, name)
+		case now.Digest != before && now.Digest != p.Digest:
+			refused = fmt.Errorf("plugin %q: %w: nothing was changed, look at it again", name, ErrMoved)
+		default:
 			pins[name] = p
 		}
 	}, nil)
-	if err == nil && other != "" {
-		err = fmt.Errorf("names that differ only in case are one name, and %s is pinned: rename the file of %s", other, name)
-	}
-	return err
-}
-
-// Replace is Approve if the plugin is still pinned to the digest before: for updates that the operator approved in
-// advance.
-func (l *Lock) Replace(ctx context.Context, name, before string, p Pin) error {
-	return l.update(ctx, func(pins map[string]Pin) {
-		if pins[name].Digest == before {
-			pins[name] = p
-		}
-	}, nil)
+	return cmp.Or(err, refused)
 }
 
 // Reject records that the operator rejected a digest; the approved one stays.

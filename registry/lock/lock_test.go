@@ -2,6 +2,7 @@ package lock
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,7 +101,7 @@ func TestTrust_lockedPinsNothing(t *testing.T) {
 	if p, ok := l.Pin("a"); ok {
 		t.Errorf("got pin %+v in a locked lock, want none", p)
 	}
-	if err := l.Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+	if err := l.Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	wantDigest(t, l, "a", digest(1))
@@ -166,7 +167,7 @@ func TestRefresh_readsApprovals(t *testing.T) {
 	a, b := open(t, o), open(t, o)
 	a.Trust("p", terms(1).Pin("p.wasm"))
 	a.Trust("q", terms(5).Pin("q.wasm"))
-	if err := b.Approve(t.Context(), "p", terms(2).Pin("p.wasm")); err != nil {
+	if err := b.Approve(t.Context(), "p", "", terms(2).Pin("p.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	if changed, err := a.Refresh(); !changed || err != nil {
@@ -190,7 +191,7 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 	if changed, err := l.Refresh(); changed || err != nil {
 		t.Errorf("refresh after its own save: got changed %v, %v; want false, no error", changed, err)
 	}
-	if err := open(t, o).Approve(t.Context(), "a", terms(2, "x").Pin("a.wasm")); err != nil {
+	if err := open(t, o).Approve(t.Context(), "a", digest(1), terms(2, "x").Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	trust(t, l, "b", terms(3, "x"))
@@ -209,7 +210,7 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 func TestRefresh_keepsAnUpdateMeanwhile(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
-	if err := open(t, o).Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+	if err := open(t, o).Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	now, same, _ := l.look()
@@ -226,19 +227,25 @@ func TestRefresh_keepsAnUpdateMeanwhile(t *testing.T) {
 	wantDigest(t, l, "b", digest(2))
 }
 
-func TestReplace_needsThePinBefore(t *testing.T) {
+// An approval is of the change that was shown: it does not replace bytes that were approved meanwhile.
+func TestApprove_needsThePinBefore(t *testing.T) {
 	l := open(t, options(t))
-	if err := l.Approve(t.Context(), "p", terms(1).Pin("p.wasm")); err != nil {
-		t.Fatal(err)
+	approve := func(before string, n int) error {
+		return l.Approve(t.Context(), "p", before, terms(n).Pin("p.wasm"))
 	}
-	if err := l.Replace(t.Context(), "p", digest(3), terms(4).Pin("p.wasm")); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		before  string
+		n, want int
+		moved   bool
+	}{
+		{before: "", n: 1, want: 1}, {before: "", n: 2, want: 1, moved: true}, {before: digest(3), n: 4, want: 1, moved: true},
+		{before: digest(3), n: 1, want: 1}, {before: digest(1), n: 4, want: 4}, {before: digest(1), n: 5, want: 4, moved: true},
+	} {
+		if err := approve(c.before, c.n); errors.Is(err, ErrMoved) != c.moved || !c.moved && err != nil {
+			t.Errorf("%+v: got %v, want moved %v", c, err, c.moved)
+		}
+		wantDigest(t, l, "p", digest(c.want))
 	}
-	wantDigest(t, l, "p", digest(1))
-	if err := l.Replace(t.Context(), "p", digest(1), terms(4).Pin("p.wasm")); err != nil {
-		t.Fatal(err)
-	}
-	wantDigest(t, l, "p", digest(4))
 }
 
 // Concurrent updates of one file by many locks lose no pin.
@@ -374,7 +381,7 @@ func TestLock_prunesCopiesThatNoPluginNeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Approve(t.Context(), "a", terms(1).Pin("a.wasm")); err != nil {
+	if err := l.Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-time.Hour)
@@ -442,7 +449,7 @@ func TestOtherCase_isTheSameName(t *testing.T) {
 		if _, known := l.Pin("A"); known || l.Unsaved("A") || l.OtherCase("A") != "a" || l.OtherCase("a") != "" {
 			t.Errorf("got pin of \"A\" %v, unsaved %v, other cases %q and %q; want false, false, \"a\" and \"\"", known, l.Unsaved("A"), l.OtherCase("A"), l.OtherCase("a"))
 		}
-		if err := l.Approve(t.Context(), "A", terms(2).Pin("A.wasm")); err == nil || err.Error() != "names that differ only in case are one name, and a is pinned: rename the file of A" {
+		if err := l.Approve(t.Context(), "A", "", terms(2).Pin("A.wasm")); err == nil || err.Error() != "names that differ only in case are one name, and a is pinned: rename the file of A" {
 			t.Errorf("got %v, want error = \"names that differ only in case are one name, and a is pinned: rename the file of A\"", err)
 		}
 	}

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,10 +38,14 @@ type Origin struct {
 	From    string `json:"from"`              // where newer versions appear: oci://ghcr.io/acme/weather:1
 	Digest  string `json:"digest"`            // of the fetched image or file
 	Signer  string `json:"signer,omitempty"`  // the key that signed, as the policy of the source required; "" is none
+	Witness string `json:"witness,omitempty"` // a verified signer whom no policy required; "" is none
 	Version string `json:"version,omitempty"` // of its manifest, as the plugin states it
 	Index   string `json:"index,omitempty"`   // the address of the index that named the source; "" if the operator did
 	Entry   string `json:"entry,omitempty"`   // its name there
 }
+
+// By returns the verified signer, required or not; "" is none.
+func (o *Origin) By() string { return cmp.Or(o.Signer, o.Witness) }
 
 // Pin returns the terms in the form of the lock file; path is the plugin's file.
 func (t Terms) Pin(path string) Pin {

@@ -38,6 +38,10 @@ func (s *codeServer) answer(ctx context.Context, c catalog.Call, r catalog.Reque
 	if err := s.policy.Bind(c.Journal); err != nil {
 		return nil, err
 	}
+	var err error
+	if c.Settle, err = s.policy.Begin(ctx, c.Caller()); err != nil {
+		return nil, err
+	}
 	g := &lazyGate{policy: s.policy, call: c, request: r, changed: changed}
 	t := &transaction{plugin: s.policy.Name(), id: c.ID, gate: g, ctx: ctx}
 	defer t.abortUnanswered()

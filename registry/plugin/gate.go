@@ -19,7 +19,7 @@ func gateCall(c catalog.Call, r catalog.Request, changed changedFunc) hostfuncs.
 	principal := c.Principal
 	g := hostfuncs.Call{
 		ID: c.ID, Principal: c.Principal, Roles: c.Roles, Method: r.Method, Params: r.Params, Trace: c.Trace, DryRun: c.DryRun, ReadOnly: r.ReadOnly || c.ReadOnly, Client: c.Client, Chain: c.Chain,
-		Journal: c.Journal,
+		Journal: c.Journal, Settle: c.Settle,
 		Changed: func(method string, params json.RawMessage) {
 			if method == resourceUpdated || changes.Add(1) <= maxChanges {
 				changed(principal, method, params)

@@ -185,6 +185,9 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 	if !g.offer.Load().Publishes(c.Caller(), r) {
 		return nil, gone(g.plugin.Name, r.What())
 	}
+	if scopes := g.offer.Load().Lacking(c.Caller(), r); scopes != nil {
+		return nil, catalog.LacksScope(r.What(), scopes)
+	}
 	if err := g.mayServe(ctx); err != nil {
 		return nil, err
 	}

@@ -55,6 +55,10 @@ func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Req
 	if err != nil {
 		return nil, err
 	}
+	if c.Settle, err = s.policy.Begin(ctx, c.Caller()); err != nil {
+		release()
+		return nil, err
+	}
 	gate := s.policy.NewGate(gateCall(c, r, changed))
 	t := &transaction{plugin: s.policy.Name(), id: c.ID, gate: moduleGate{gate}, admit: release}
 	defer t.abortUnanswered()

@@ -76,6 +76,9 @@ func want(raw json.RawMessage, m *manifest.Manifest) (hostfuncs.Want, error) {
 	if line.Deny {
 		return hostfuncs.Want{}, errors.New("a plugin asks for grants, and denies nothing")
 	}
+	if len(line.Who) > 0 {
+		return hostfuncs.Want{}, errors.New("a plugin does not choose its callers: leave who out")
+	}
 	set, err := grant.NewSet(line).Fit(Shapes(m))
 	return hostfuncs.Want{Grants: set, Why: why}, err
 }

@@ -44,16 +44,17 @@ func TestWants_limitsTheirNumber(t *testing.T) {
 
 // A want that cannot be granted is reported with the error of its grant line.
 func TestProblems_giveReasons(t *testing.T) {
-	m, err := manifest.Parse([]byte(`{"wants":[{"net":"GET https://a.example/**","why":"ok"},{"nett":"GET https://a.example/**"},{"net":"example.com"},7,{"deny":"net: GET https://b.example/"}]}`))
+	m, err := manifest.Parse([]byte(`{"wants":[{"net":"GET https://a.example/**","why":"ok"},{"nett":"GET https://a.example/**"},{"net":"example.com"},7,{"deny":"net: GET https://b.example/"},{"kv":"1MiB","who":["all"]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := Problems(m.Wants, m)
 	want := []string{
-		`the want {"nett":"GET https://a.example/**"} cannot be granted: unknown grant "nett": write one of config, elicitation, fs, kv, net,`,
+		`the want {"nett":"GET https://a.example/**"} cannot be granted: unknown grant "nett": write one of caller, config, elicitation, fs, kv, net,`,
 		`the want {"net":"example.com"} cannot be granted: net needs a method and an address: write such as "net: GET https://api.example.com/v1/**"`,
 		`the want 7 cannot be granted: it is not an object such as {"net": "GET https://api.example.com/**"}`,
 		`the want {"deny":"net: GET https://b.example/"} cannot be granted: a plugin asks for grants, and denies nothing`,
+		`the want {"kv":"1MiB","who":["all"]} cannot be granted: a plugin does not choose its callers: leave who out`,
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %q, want number = len(want)", got)

@@ -26,7 +26,10 @@ const (
 	payloadType = "application/vnd.dev.cosign.simplesigning.v1+json"
 	// maxPayload limits that text, in bytes.
 	maxPayload = 64 << 10
-	// maxReferrers limits the referrers of an image that are looked at, in the order of the registry.
+	// envelopeType is that of a layer with a statement that cosign signed about an image.
+	envelopeType = "application/vnd.dsse.envelope.v1+json"
+	// maxReferrers limits the referrers of an image that are looked at, in the order of the registry, and the layers under
+	// a tag.
 	maxReferrers = 64
 )
 
@@ -37,8 +40,8 @@ const (
 	annotationEntry       = "dev.sigstore.cosign/bundle"
 )
 
-// imageBundles collects the bundles of an image: its referrers, as cosign 3 and GitHub push them, and the tag .sig of
-// earlier cosigns.
+// imageBundles collects the bundles of an image: its referrers, as cosign 3 and GitHub push them, and the tags of earlier
+// cosigns, .sig for signatures and .att for signed statements.
 func (f *Fetcher) imageBundles(ctx context.Context, r Ref, a *Artifact) error {
 	repo, err := f.repository(ctx, r)
 	if err != nil {
@@ -47,9 +50,11 @@ func (f *Fetcher) imageBundles(ctx context.Context, r Ref, a *Artifact) error {
 	if err := a.addReferrers(ctx, repo); err != nil && !errors.Is(err, errdef.ErrNotFound) {
 		return err
 	}
-	tag := strings.Replace(a.Origin.Digest, ":", "-", 1) + ".sig"
-	if err := a.addTagged(ctx, repo, tag); err != nil && !errors.Is(err, errdef.ErrNotFound) {
-		return err
+	for _, suffix := range []string{".sig", ".att"} {
+		tag := strings.Replace(a.Origin.Digest, ":", "-", 1) + suffix
+		if err := a.addTagged(ctx, repo, tag); err != nil && !errors.Is(err, errdef.ErrNotFound) {
+			return err
+		}
 	}
 	return nil
 }
@@ -105,23 +110,44 @@ func manifestOf(ctx context.Context, repo *remote.Repository, reference string) 
 	return m, err
 }
 
-// addTagged adds the signatures under a tag.
+// addTagged adds the signatures and the statements under a tag.
 func (a *Artifact) addTagged(ctx context.Context, repo *remote.Repository, tag string) error {
 	m, err := manifestOf(ctx, repo, tag)
 	if err != nil {
 		return err
 	}
-	for _, d := range m.Layers {
-		if d.MediaType != payloadType || d.Size > maxPayload || len(a.bundles) == maxBundles {
+	limits := map[string]int64{payloadType: maxPayload, envelopeType: sigstore.MaxBundle}
+	for _, d := range m.Layers[:min(len(m.Layers), maxReferrers)] {
+		if limit, known := limits[d.MediaType]; !known || d.Size > limit || len(a.bundles) == maxBundles {
 			continue
 		}
-		payload, err := fetchLayer(ctx, repo, d)
+		layer, err := fetchLayer(ctx, repo, d)
 		if err != nil {
 			return err
 		}
-		a.bundles = append(a.bundles, signature{bundle: tagged(d.Annotations, payload), content: payload, err: namesImage(payload, a.Origin.Digest)})
+		switch {
+		case d.MediaType == payloadType:
+			bundle := bundleOf(d.Annotations, "messageSignature", messageSignature(d.Annotations, layer))
+			a.bundles = append(a.bundles, signature{bundle: bundle, content: layer, err: namesImage(layer, a.Origin.Digest)})
+		case vouches(statementType(layer)) == nil: // a list of parts or of faults takes the place of no signature
+			a.bundles = append(a.bundles, signature{bundle: bundleOf(d.Annotations, "dsseEnvelope", json.RawMessage(layer)), content: a.manifest})
+		}
 	}
 	return nil
+}
+
+// statementType returns the type of the predicate in an envelope, before it is verified; "" if it has none.
+func statementType(envelope []byte) string {
+	var e struct {
+		Payload []byte `json:"payload"`
+	}
+	var statement struct {
+		PredicateType string `json:"predicateType"`
+	}
+	if json.Unmarshal(envelope, &e) != nil || json.Unmarshal(e.Payload, &statement) != nil {
+		return ""
+	}
+	return statement.PredicateType
 }
 
 // namesImage returns an error if a text that cosign signed is about another image.
@@ -154,10 +180,9 @@ type entry struct {
 	}
 }
 
-// tagged returns the bundle of a signature under a tag. A part that is missing or malformed is missing in the bundle
-// too, which is refused for it.
-func tagged(annotations map[string]string, payload []byte) []byte {
-	sum := sha256.Sum256(payload)
+// bundleOf returns the bundle of a layer under a tag, with its signature or its envelope as a member. A part that is
+// missing or malformed is missing in the bundle too, which is refused for it.
+func bundleOf(annotations map[string]string, member string, content any) []byte {
 	material := map[string]any{"publicKey": map[string]any{"hint": "cosign"}}
 	if block, _ := pem.Decode([]byte(annotations[annotationCertificate])); block != nil {
 		material = map[string]any{"certificate": map[string]any{"rawBytes": block.Bytes}}
@@ -166,25 +191,30 @@ func tagged(annotations map[string]string, payload []byte) []byte {
 	if json.Unmarshal([]byte(annotations[annotationEntry]), &e) == nil {
 		material["tlogEntries"] = []any{e.bundled()}
 	}
-	bundle, err := json.Marshal(map[string]any{
-		"mediaType":            bundleType + "+json;version=0.1",
-		"verificationMaterial": material,
-		"messageSignature": map[string]any{
-			"messageDigest": map[string]any{"algorithm": "SHA2_256", "digest": sum[:]}, "signature": annotations[annotationSignature],
-		},
-	})
+	bundle, err := json.Marshal(map[string]any{"mediaType": bundleType + "+json;version=0.1", "verificationMaterial": material, member: content})
 	if err != nil {
-		return nil // texts and bytes have a form in JSON
+		return nil // an envelope that is not JSON
 	}
 	return bundle
 }
 
+// messageSignature returns the signature of a payload as a bundle has it.
+func messageSignature(annotations map[string]string, payload []byte) map[string]any {
+	sum := sha256.Sum256(payload)
+	return map[string]any{"messageDigest": map[string]any{"algorithm": "SHA2_256", "digest": sum[:]}, "signature": annotations[annotationSignature]}
+}
+
 // bundled returns an entry as a bundle has it.
 func (e entry) bundled() map[string]any {
+	var body struct {
+		Kind    string `json:"kind"`
+		Version string `json:"apiVersion"`
+	}
+	_ = json.Unmarshal(e.Payload.Body, &body) // a body that is not JSON is of no kind
 	id, _ := hex.DecodeString(e.Payload.LogID)
 	return map[string]any{
 		"logIndex": strconv.FormatInt(e.Payload.LogIndex, 10), "integratedTime": strconv.FormatInt(e.Payload.IntegratedTime, 10),
-		"logId": map[string]any{"keyId": id}, "kindVersion": map[string]any{"kind": "hashedrekord", "version": "0.0.1"},
+		"logId": map[string]any{"keyId": id}, "kindVersion": map[string]any{"kind": body.Kind, "version": body.Version},
 		"inclusionPromise": map[string]any{"signedEntryTimestamp": e.SignedEntryTimestamp}, "canonicalizedBody": e.Payload.Body,
 	}
 }

@@ -39,25 +39,27 @@ const (
 	extModule = ".wasm"
 	extPrompt = ".prompt.md"
 	extSkill  = ".skill"
+
+	extManifest = ".json" // of an Extism plugin
 )
 
 // extensions returns the extensions of plugin files and of archives that hold one.
 func extensions() []string {
-	return []string{extModule, extPrompt, extSkill, ".tar.gz", ".tgz", ".tar"}
+	return []string{extModule, extPrompt, extSkill, extManifest, ".tar.gz", ".tgz", ".tar"}
 }
 
 // Artifact is a fetched plugin.
 type Artifact struct {
 	Origin  lock.Origin
 	Stem    string // its file name at the source, without the extension
-	Ext     string // ".wasm", ".prompt.md" or ".skill"
+	Ext     string // ".wasm", ".prompt.md", ".skill" or ".json"
 	Content []byte // of its file
 	Tool    []byte // of its tool file; nil if it has none
 
 	// Signature is that of minisign beside the source, or in the annotation of an image; nil if there is none. Policy
 	// checks it.
 	Signature []byte
-	// Provenance is that of the build, which Policy found verified; nil is none.
+	// Provenance is that of the build, as the verified signer states it; nil is none.
 	Provenance *sigstore.Provenance
 
 	file     string // its name at the source, a path of this machine for a local one
@@ -181,6 +183,19 @@ func (e *plainError) Error() string {
 
 // fetchWeb fetches a file or an archive from the web.
 func (f *Fetcher) fetchWeb(ctx context.Context, r Ref) (*Artifact, error) {
+	content, err := f.download(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := artifactOf(r, content)
+	if err == nil {
+		a.Signature, err = f.beside(ctx, r, SignatureSuffix, minisign.MaxSignature)
+	}
+	return a, err
+}
+
+// download fetches a file from the web.
+func (f *Fetcher) download(ctx context.Context, r Ref) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -196,15 +211,7 @@ func (f *Fetcher) fetchWeb(ctx context.Context, r Ref) (*Artifact, error) {
 	if res.ContentLength > maxPlugin {
 		return nil, tooLarge(res.ContentLength)
 	}
-	content, err := bounded(res.Body, maxPlugin)
-	if err != nil {
-		return nil, err
-	}
-	a, err := artifactOf(r, content)
-	if err == nil {
-		a.Signature, err = f.beside(ctx, r, SignatureSuffix, minisign.MaxSignature)
-	}
-	return a, err
+	return bounded(res.Body, maxPlugin)
 }
 
 // SignatureSuffix is added to the name of a file for that of its minisign signature.
@@ -218,7 +225,7 @@ func artifactOf(r Ref, content []byte) (*Artifact, error) {
 		a.file = r.url.Path
 	}
 	switch ext {
-	case extModule, extPrompt, extSkill:
+	case extModule, extPrompt, extSkill, extManifest:
 		return a, nil
 	case "":
 		if strings.HasPrefix(string(content), "\x00asm") {

@@ -30,7 +30,9 @@ func Alike(name string, others []string) string {
 	return ""
 }
 
-// skeleton maps names that look alike to one text.
+// skeleton maps names that look alike to one text: first each character, then pairs, since c1 looks like cl, and that
+// like d.
 func skeleton(name string) string {
-	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d", "0", "o", "1", "l", "i", "l", "5", "s", "_", "").Replace(strings.ToLower(name))
+	single := strings.NewReplacer("0", "o", "1", "l", "i", "l", "5", "s", "8", "b", "2", "z", "_", "").Replace(strings.ToLower(name))
+	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d").Replace(single)
 }

@@ -90,6 +90,9 @@ func (r Rule) Covers(from string) bool {
 	}
 	beginning, open := strings.CutSuffix(r.Pattern, "**")
 	beginning = plainAddress(beginning)
+	if open && from+":" == beginning { // an image that is named by its digest alone can have any tag
+		return true
+	}
 	return open && strings.HasPrefix(from, beginning) || from == beginning
 }
 

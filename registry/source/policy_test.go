@@ -1,8 +1,6 @@
 package source
 
 import (
-	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -15,45 +13,29 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 )
 
-// signingKey is a key of the tests.
-type signingKey struct {
-	id      string
-	private ed25519.PrivateKey
-}
-
-func newSigningKey(id string) signingKey {
-	return signingKey{id, ed25519.NewKeyFromSeed([]byte(strings.Repeat(id, 4)))}
-}
-
-func (k signingKey) public(t *testing.T) minisign.Key {
+// public returns the public key of a key of the tests.
+func public(t *testing.T, k minisigntest.Key) minisign.Key {
 	t.Helper()
-	key, err := minisign.ParseKey(base64.StdEncoding.EncodeToString([]byte("Ed" + k.id + string(k.private.Public().(ed25519.PublicKey)))))
+	key, err := minisign.ParseKey(k.Public())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return key
 }
 
-// sign returns the signature of a content, with the older algorithm.
-func (k signingKey) sign(content []byte) string {
-	sig := ed25519.Sign(k.private, content)
-	global := ed25519.Sign(k.private, append(append([]byte{}, sig...), "t"...))
-	return "untrusted comment: x\n" + base64.StdEncoding.EncodeToString([]byte("Ed"+k.id+string(sig))) +
-		"\ntrusted comment: t\n" + base64.StdEncoding.EncodeToString(global) + "\n"
-}
-
 // A policy holds for all kinds of sources, and each wrong signature has a sentence of its own.
 func TestPolicy_checksTheSignatureOfEachKindOfSource(t *testing.T) {
-	ours, other := newSigningKey("12345678"), newSigningKey("87654321")
-	policy := Policy{Keys: []minisign.Key{newSigningKey("aaaabbbb").public(t), ours.public(t)}}
+	ours, other := minisigntest.New("12345678"), minisigntest.New("87654321")
+	policy := Policy{Keys: []minisign.Key{public(t, minisigntest.New("aaaabbbb")), public(t, ours)}}
 	for name, c := range map[string]struct{ signature, want string }{
-		"good":        {ours.sign(wasm), ""},
+		"good":        {string(ours.Sign(wasm)), ""},
 		"none":        {"", "it is not signed, and a signature by"},
-		"other key":   {other.sign(wasm), "it is signed with the key 3132333435363738, and a signature by 6262626261616161 or 3837363534333231 is required"},
-		"other bytes": {ours.sign([]byte("other")), "the bytes are not those that were signed"},
+		"other key":   {string(other.Sign(wasm)), "it is signed with the key 3132333435363738, and a signature by 6262626261616161 or 3837363534333231 is required"},
+		"other bytes": {string(ours.Sign([]byte("other"))), "the bytes are not those that were signed"},
 		"malformed":   {"<html>", "its signature is not one of minisign"},
 	} {
 		for kind, from := range signedSources(t, c.signature) {
@@ -115,13 +97,13 @@ func signedSources(t *testing.T, signature string) map[string]string {
 
 // A signature of a module alone does not cover the tool file beside it; one of an archive covers both.
 func TestPolicy_coversToolFilesInArchivesOnly(t *testing.T) {
-	ours := newSigningKey("12345678")
-	policy := Policy{Keys: []minisign.Key{ours.public(t)}}
+	ours := minisigntest.New("12345678")
+	policy := Policy{Keys: []minisign.Key{public(t, ours)}}
 	dir := t.TempDir()
 	tarred := archive(t, [2]string{"w.wasm", string(wasm)}, [2]string{"w.tool.yaml", "tools: []"})
 	for name, text := range map[string]string{
-		"w.wasm": string(wasm), "w.tool.yaml": "tools: []", "w.wasm.minisig": ours.sign(wasm),
-		"v.tar.gz": string(tarred), "v.tar.gz.minisig": ours.sign(tarred),
+		"w.wasm": string(wasm), "w.tool.yaml": "tools: []", "w.wasm.minisig": string(ours.Sign(wasm)),
+		"v.tar.gz": string(tarred), "v.tar.gz.minisig": string(ours.Sign(tarred)),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -144,9 +126,11 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		{Pattern: "https://acme.example/**", Policy: Policy{Refuse: true}}, {Pattern: "oci://GHCR.io/acme/**", Policy: Policy{Refuse: true}},
 		{Pattern: "oci://docker.io/acme/**", Policy: Policy{Refuse: true}}, {Pattern: "https://acme.example/free/**"},
 		{Pattern: "https://acme.example:8443/x.wasm", Policy: Policy{Refuse: true}}, {Pattern: "https://open.example/a/**", Policy: Policy{Refuse: true}},
-		{Pattern: "https://github.com/Acme/tool/a/**", Policy: Policy{Refuse: true}},
+		{Pattern: "https://github.com/Acme/tool/a/**", Policy: Policy{Refuse: true}}, {Pattern: "oci://ghcr.io/tagged/x:**", Policy: Policy{Refuse: true}},
 	}
+	digest := "@sha256:" + strings.Repeat("0", 64)
 	for _, from := range []string{
+		"oci://ghcr.io/tagged/x", "oci://ghcr.io/tagged/x:1", "oci://ghcr.io/tagged/x:1" + digest, "oci://ghcr.io/tagged/x" + digest, "oci://GHCR.io:443/tagged/x" + digest,
 		"https://acme.example/x.wasm", "HTTPS://ACME.example/x.wasm", "https://acme.example:443/x.wasm", "https://acme.example./x.wasm",
 		"https://acme.example.:443/x.wasm", "https://acme.example/free/../x.wasm", "https://acme.example/free/%2e%2e/x.wasm",
 		"https://acme.example/free%2f..%2fx.wasm", `https://acme.example/free/..\x.wasm`, "https://ACME.example:8443/x.wasm",
@@ -164,6 +148,7 @@ func TestPolicyFor_holdsForEachSpelling(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"https://acme.example/free/x.wasm", "https://acme.example.org/x.wasm", "oci://ghcr.io/acme-evil/x",
+		"oci://ghcr.io/tagged/xy" + digest, "oci://ghcr.io/tagged/x/y:1",
 		"https://open.example/b/x.wasm?from=/a/", "https://open.example/%2561/x.wasm",
 		"https://github.com/acme/tool/A/x.wasm", "https://github.com/acmes/tool/a/x.wasm"} {
 		if r, err := Parse(from); err != nil || PolicyFor(rules, r.Moving()).Refuse {

@@ -12,6 +12,8 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2"
+
+	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 )
 
 // push pushes to a registry, with short pauses.
@@ -26,8 +28,8 @@ func push(t *testing.T, to string, p Publication) (string, error) {
 
 // An image has the layout of wkg, and Fetch reads it by its tag and by its digest.
 func TestPush_writesTheLayoutOfWkg(t *testing.T) {
-	s, key := newRegistry(t), newSigningKey("12345678")
-	p := Publication{Wasm: wasm, Signature: []byte(key.sign(wasm)), Title: "w", Version: "1.0"}
+	s, key := newRegistry(t), minisigntest.New("12345678")
+	p := Publication{Wasm: wasm, Signature: key.Sign(wasm), Title: "w", Version: "1.0"}
 	to := "oci://" + s.host + "/acme/w:1.0"
 	sum, err := push(t, to, p)
 	if err != nil {
@@ -88,7 +90,7 @@ func TestPush_movesATagOnlyIfAsked(t *testing.T) {
 	}
 }
 
-// A push that fails says why, and no tag names half an image.
+// A push that fails says why, no tag names half an image or one without its signature, and the push can be repeated.
 func TestPush_leavesNoTagAfterAFault(t *testing.T) {
 	write := func(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -127,12 +129,19 @@ func TestPush_leavesNoTagAfterAFault(t *testing.T) {
 		t.Setenv("DOCKER_CONFIG", t.TempDir())
 		s := newRegistry(t)
 		s.fault = c.fault
-		if sum, err := push(t, "oci://"+s.host+"/acme/w:1", Publication{Wasm: wasm}); err == nil || !strings.Contains(err.Error(), c.want) {
+		p := Publication{Wasm: wasm, Signature: minisigntest.New("12345678").Sign(wasm)}
+		if sum, err := push(t, "oci://"+s.host+"/acme/w:1", p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %s, %v, want %q", name, sum, err, c.want)
 		}
 		s.fault = nil
 		if a, err := fetch(t, "oci://"+s.host+"/acme/w:1"); err == nil {
 			t.Errorf("%s: got %+v, want no tag", name, a)
+		}
+		if _, err := push(t, "oci://"+s.host+"/acme/w:1", p); err != nil {
+			t.Errorf("%s, again: got %v, want it pushed", name, err)
+		}
+		if a, err := fetch(t, "oci://"+s.host+"/acme/w:1"); err != nil || !bytes.Equal(a.Signature, p.Signature) {
+			t.Errorf("%s, again: got %+v, %v, want the image with its signature", name, a, err)
 		}
 	}
 }

@@ -159,6 +159,14 @@ func (r Ref) Moving() string {
 	return text
 }
 
+// Pattern returns the pattern of a rule that covers every version of an image, and other references alone.
+func (r Ref) Pattern() string {
+	if r.scheme != schemeOCI {
+		return r.String()
+	}
+	return strings.TrimSuffix(r.Moving(), ":"+r.tag) + ":**"
+}
+
 // Fixed reports whether the reference can never name other bytes.
 func (r Ref) Fixed() bool { return r.digest != "" }
 

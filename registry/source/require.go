@@ -89,6 +89,24 @@ func (p Policy) signedBy(ctx context.Context, a *Artifact, v sigstore.Verifier) 
 	return found, nil
 }
 
+// Witness returns the signer of an artifact whom no policy requires, and the provenance that it states: of the verified
+// bundles that FetchBundles has fetched, the first with a provenance, else the first. The zero value is none.
+func Witness(ctx context.Context, a *Artifact, v sigstore.Verifier) (found Signed) {
+	if a.Tool != nil && !a.whole {
+		return found
+	}
+	for _, b := range a.bundles {
+		signer, err := b.verify(ctx, v)
+		if err != nil || vouches(signer.Statement) != nil || found.By != "" && signer.Provenance == nil {
+			continue
+		}
+		if found = (Signed{Identity{signer.Issuer, signer.Identity}.String(), signer.Provenance}); found.Provenance != nil {
+			break
+		}
+	}
+	return found
+}
+
 // closer returns the error of two that is about a signature which came further: that of a signer who is not required.
 func closer(a, b error) error {
 	var fault *sigstore.Fault

@@ -179,9 +179,10 @@ func TestArtifact_namesInASCII(t *testing.T) {
 }
 
 func TestAlike_findsNamesThatLookTheSame(t *testing.T) {
-	known := []string{"github", "mail", "files_2"}
+	known := []string{"github", "mail", "files_2", "clock", "web"}
 	for name, want := range map[string]string{
 		"githud": "", "github": "", "g1thub": "github", "gIthub": "github", "rnail": "mail", "mai1": "mail", "files2": "files_2", "fetch": "",
+		"c1ock": "clock", "cIock": "clock", "dock": "clock", "c_lock": "clock", "r_nail": "mail", "vveb": "web", "v_ve8": "web",
 	} {
 		if got := Alike(name, known); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

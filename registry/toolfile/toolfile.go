@@ -31,6 +31,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
@@ -74,10 +75,15 @@ func Misnamed(path string) string {
 	return ""
 }
 
-// Stamp returns the stamp of a plugin file, with that of the tool file beside it, or of the files that a script imports.
+// Stamp returns the stamp of a plugin file, with that of the tool file beside it, or of the files that a script imports,
+// or of the Extism manifest that holds a module.
 func Stamp(path string) (fileid.Stamp, error) {
 	if script.Is(path) {
 		return script.Stamp(path)
+	}
+	if manifest, ok := extismfile.ManifestOf(path); ok {
+		st, err := fileid.Of(manifest)
+		return st, fileid.Plain(err)
 	}
 	st, err := fileid.Of(path)
 	if err != nil {
@@ -94,14 +100,17 @@ func Stamp(path string) (fileid.Stamp, error) {
 	return st.With(tool), nil // a folder of that name is an error of Read
 }
 
-// Read reads a plugin file: its own bytes, with a tool file beside it those of both, and of a script its sources. Errors do not name the path,
-// unless it is that of the tool file.
+// Read reads a plugin file: its own bytes, with a tool file beside it those of both, of a script its sources, and of an
+// Extism manifest the module in it. Errors do not name the path, unless it is that of the tool file.
 func Read(path string) ([]byte, fileid.Stamp, error) { return ReadBy(fileid.Read, path) }
 
 // ReadBy is Read with a function that reads the module.
 func ReadBy(read func(string) ([]byte, fileid.Stamp, error), path string) ([]byte, fileid.Stamp, error) {
 	if script.Is(path) {
 		return script.Read(path)
+	}
+	if manifest, ok := extismfile.ManifestOf(path); ok {
+		return extismfile.ReadInline(manifest)
 	}
 	wasm, st, err := read(path)
 	beside := Beside(path)

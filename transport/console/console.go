@@ -4,7 +4,7 @@
 //	browser ──▶ /            the page, its script and its style: static
 //	        ──▶ /state       all data of the page, as JSON                   ┐
 //	        ──▶ /answer      one answer to one question, POST                │ Authorization: Bearer TOKEN
-//	        ──▶ /order       approve, reject or grant what was shown, POST   ┘ Host and Origin of this page
+//	        ──▶ /order       approve, grant or install what was shown, POST  ┘ Host and Origin of this page
 //
 // It listens on loopback only. The token is in the fragment of the address that URL returns, which browsers do not
 // send, and it is the only credential: there is no cookie that another page could use. Requests from a different

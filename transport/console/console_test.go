@@ -46,6 +46,18 @@ func (h *backend) Calls() ([]console.Call, error) {
 	return []console.Call{{Plugin: evil, Tool: evil, Effects: []string{evil}, Denials: []console.Denial{{Effect: evil, Line: "fs: read /x"}}}}, nil
 }
 
+func (h *backend) Find(_ context.Context, word string) ([]console.Call, error) {
+	h.did = append(h.did, "find "+word)
+	return h.Calls()
+}
+
+func (h *backend) Receipt(_ context.Context, call string) (string, error) {
+	if call != "c1" {
+		return "", errors.New("no such call")
+	}
+	return evil, nil
+}
+
 func (h *backend) Review(_ context.Context, host, plugin string) (console.Review, error) {
 	if host != "h1" {
 		return console.Review{}, errors.New("no such host")
@@ -71,6 +83,22 @@ func (h *backend) Grant(host, plugin, line, seen string) error {
 	}
 	h.did = append(h.did, fmt.Sprint(host, " ", plugin, " ", line))
 	return nil
+}
+
+func (h *backend) Offer(_ context.Context, host, link string) (console.Offer, error) {
+	if host != "h1" {
+		return console.Offer{}, errors.New("no such host")
+	}
+	h.did = append(h.did, "offer "+link)
+	return console.Offer{Name: evil, Text: evil, Wants: []console.Wanted{{Line: "fs: read /x", Why: evil}}, Seen: "s3"}, nil
+}
+
+func (h *backend) Install(_ context.Context, host, link, seen string, lines []string) (string, error) {
+	if seen != "s3" {
+		return "", console.ErrChanged
+	}
+	h.did = append(h.did, fmt.Sprint("install ", host, " ", link, " ", lines))
+	return evil, nil
 }
 
 func newDesk(t *testing.T) *desk {
@@ -395,6 +423,15 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 		{`{"do":"propose","host":"","plugin":"p","line":"fs: read /x"}`, 200, `"lines":["+ fs: read /x"]`},
 		{`{"do":"grant","host":"","plugin":"p","line":"fs: read /x"}`, 409, "look at it again"},
 		{`{"do":"grant","host":"","plugin":"p","line":"fs: read /x","seen":"s2"}`, 200, `{}`},
+		{`{"do":"find","word":"GET"}`, 200, `"line":"fs: read /x"`},
+		{`{"do":"find","word":1}`, 400, "an order is"},
+		{`{"do":"receipt","call":"c1"}`, 200, `"text":`},
+		{`{"do":"receipt","call":"c2"}`, 422, "no such call"},
+		{`{"do":"offer","host":"h2","link":"https://a.example/x.wasm"}`, 422, "no such host"},
+		{`{"do":"offer","host":"h1","link":"https://a.example/x.wasm"}`, 200, `"seen":"s3"`},
+		{`{"do":"install","host":"h1","link":"https://a.example/x.wasm","lines":["fs: read /x"]}`, 409, "look at it again"},
+		{`{"do":"install","host":"h1","link":"https://a.example/x.wasm","seen":"s3","lines":["fs: read /x"]}`, 200, `"text":`},
+		{`{"do":"install","host":"h1","link":"https://a.example/x.wasm","seen":"s3","lines":"fs: read /x"}`, 400, "an order is"},
 		{`{"do":"anything"}`, 400, "an order is"}, {`[]`, 400, "an order is"}, {`{`, 400, "an order is"},
 	} {
 		if code, text := order(c.body); code != c.code || !strings.Contains(text, c.want) {
@@ -404,7 +441,8 @@ func TestConsole_ordersApplyToShownContentOnly(t *testing.T) {
 	if strings.Contains(d.log.String(), "could not serve") {
 		t.Errorf("got log %s, want it without \"could not serve\"", d.log.String())
 	}
-	if got, want := strings.Join(d.backend.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x"; got != want {
+	if got, want := strings.Join(d.backend.did, ", "), "h1 p true false, h1 p true true, h1 p false false, h1 p false false,  p fs: read /x, find GET, "+
+		"offer https://a.example/x.wasm, install h1 https://a.example/x.wasm [fs: read /x]"; got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", ""} {

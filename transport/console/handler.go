@@ -39,7 +39,11 @@ func (c *Console) handler(at string) http.Handler {
 	}
 	mux.Handle("GET /state", c.known(c.state))
 	mux.Handle("POST /answer", c.known(c.answer))
-	mux.Handle("POST /order", c.known(c.obey))
+	order := c.known(c.obey)
+	mux.HandleFunc("POST /order", func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(orderTime)) // its connection can
+		order.ServeHTTP(w, r)
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -51,8 +51,9 @@ type calls struct {
 	mu      sync.Mutex
 	running []*call
 	bytes   int
+	replies int // responses without a call that are being written
 	closed  bool
-	empty   chan struct{} // closed when no call remains after close
+	empty   chan struct{} // closed when no call and no reply remains after close
 }
 
 func newCalls(ctx context.Context, out *writer, o *Options) *calls {
@@ -97,6 +98,24 @@ func (s *calls) finish(c *call) {
 	s.checkEmpty()
 }
 
+// beginReply registers a response that took no call. It returns false after close.
+func (s *calls) beginReply() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.replies++
+	}
+	return !s.closed
+}
+
+// endReply unregisters a response.
+func (s *calls) endReply() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies--
+	s.checkEmpty()
+}
+
 // room reports whether there is room for one more call. Calls that wait for the client's answer to a question do not
 // count: the answer can be read only if there is room.
 func (s *calls) room() bool {
@@ -137,7 +156,7 @@ func (s *calls) close() {
 }
 
 func (s *calls) checkEmpty() {
-	if s.closed && len(s.running) == 0 {
+	if s.closed && len(s.running) == 0 && s.replies == 0 {
 		close(s.empty)
 	}
 }

@@ -179,6 +179,9 @@ func (s *server) refuse(id []byte, e *jsonrpc.Error, turn *uint64) bool {
 // reply writes a response that took no call, and reports whether this goroutine still has the turn, as settle does.
 func (s *server) reply(body []byte, turn *uint64) bool {
 	more := s.in.buffered()
+	if s.calls.beginReply() { // the input may end before this goroutine writes
+		defer s.calls.endReply()
+	}
 	s.watch.begin(turn)
 	s.out.write(body, more)
 	return s.watch.end(turn)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -140,6 +141,65 @@ func TestServe_readsAHugeLineInBoundedMemory(t *testing.T) {
 	if allocated > 4*MaxMessage {
 		t.Errorf("got %d bytes allocated, want at most %d", allocated, 4*MaxMessage)
 	}
+}
+
+// A response that waits for the one before is written although the input has ended meanwhile.
+func TestServe_writesResponsesBehindTheEndOfInput(t *testing.T) {
+	for range 20 {
+		in, client := io.Pipe()
+		out := &gated{entered: make(chan struct{}), open: make(chan struct{})}
+		ended := make(chan error)
+		go func() { ended <- serve(t.Context(), newFake().connect, in, out, new(Options).withDefaults()) }()
+		send := func(text string) {
+			if _, err := io.WriteString(client, text); err != nil {
+				t.Error(err)
+			}
+		}
+		send(request(1, "ping", `{}`) + "\n")
+		<-out.entered
+		send(request(2, "ping", `{}`) + "\n")
+		send("\n") // the second message is being handled, and another goroutine reads
+		client.Close()
+		close(out.open)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if want := result(1, `{}`) + "\n" + result(2, `{}`) + "\n"; out.text.String() != want {
+			t.Fatalf("got %q, want %q", out.text.String(), want)
+		}
+	}
+}
+
+// The end of the input waits for a response that took no call, as it does for calls.
+func TestCalls_emptyBehindReplies(t *testing.T) {
+	c := newCalls(t.Context(), nil, new(Options).withDefaults())
+	if !c.beginReply() {
+		t.Fatal("got a refusal, want the reply registered")
+	}
+	c.close()
+	select {
+	case <-c.empty:
+		t.Error("got no call left, want a wait for the reply")
+	default:
+	}
+	c.endReply()
+	<-c.empty
+	if c.beginReply() {
+		t.Error("got a reply registered behind the end, want none")
+	}
+}
+
+// gated is an output whose writes wait until it is opened.
+type gated struct {
+	once          sync.Once
+	entered, open chan struct{}
+	text          bytes.Buffer
+}
+
+func (g *gated) Write(p []byte) (int, error) {
+	g.once.Do(func() { close(g.entered) })
+	<-g.open
+	return g.text.Write(p)
 }
 
 type zeros struct{}

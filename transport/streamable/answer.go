@@ -10,9 +10,7 @@ import (
 
 // answer is the response to one request: a JSON object, or an event stream from the first send on.
 type answer struct {
-	w         http.ResponseWriter
-	rc        *http.ResponseController
-	keepAlive time.Duration
+	x *exchange
 
 	mu        sync.Mutex
 	streaming bool
@@ -22,7 +20,7 @@ type answer struct {
 }
 
 func newAnswer(x *exchange) *answer {
-	return &answer{w: x.w, rc: x.rc, keepAlive: x.h.keepAlive}
+	return &answer{x: x}
 }
 
 // send writes a message that precedes the result.
@@ -46,7 +44,7 @@ func (a *answer) finish(r *protocol.Response) {
 		return
 	}
 	a.closed = true
-	a.extend()
+	a.x.extend()
 	switch {
 	case a.streaming:
 		a.beat.Stop()
@@ -54,20 +52,25 @@ func (a *answer) finish(r *protocol.Response) {
 			a.event(r.Body)
 		}
 	default:
-		writeResponse(a.w, r)
+		a.x.writeResponse(r)
 	}
 }
 
 // writeResponse writes the response to a request as JSON. A notification has none.
-func writeResponse(w http.ResponseWriter, r *protocol.Response) {
+func (x *exchange) writeResponse(r *protocol.Response) {
 	if r.Body == nil {
-		w.WriteHeader(http.StatusAccepted)
+		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	code := status(r)
 	if r.Busy > 0 {
-		w.Header().Set("Retry-After", seconds(r.Busy))
+		x.w.Header().Set("Retry-After", seconds(r.Busy))
 	}
-	writeJSON(w, status(r), r.Body)
+	if challenge := x.h.authenticator.challenge(x.identity.Scopes, r); challenge != "" {
+		x.w.Header().Set("WWW-Authenticate", challenge)
+		code = http.StatusForbidden
+	}
+	writeJSON(x.w, code, r.Body)
 }
 
 // abandon prevents further writes: the response belongs to the HTTP server again.
@@ -79,10 +82,10 @@ func (a *answer) abandon() {
 
 // begin turns the response into an event stream.
 func (a *answer) begin() {
-	a.extend()
-	beginEvents(a.w)
+	a.x.extend()
+	beginEvents(a.x.w)
 	a.streaming = true
-	a.beat = time.AfterFunc(a.keepAlive, a.comment)
+	a.beat = time.AfterFunc(a.x.h.keepAlive, a.comment)
 }
 
 // comment keeps an idle stream open.
@@ -102,19 +105,16 @@ func (a *answer) event(msg []byte) {
 
 // flush writes p. After an error the client is gone. Its request is handled elsewhere.
 func (a *answer) flush(p []byte) {
-	a.extend()
-	_, err := a.w.Write(p)
+	a.x.extend()
+	_, err := a.x.w.Write(p)
 	if err == nil {
-		err = a.rc.Flush()
+		err = a.x.rc.Flush()
 	}
 	if err != nil {
 		a.closed = true
 		return
 	}
 	if !a.closed {
-		a.beat.Reset(a.keepAlive)
+		a.beat.Reset(a.x.h.keepAlive)
 	}
 }
-
-// extend renews the write deadline for one more write.
-func (a *answer) extend() { a.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }

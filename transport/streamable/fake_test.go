@@ -29,6 +29,8 @@ import (
 //	tools/call wait    nothing until release is closed or ctx ends; talks first if text is "talk", releases
 //	                   its connection if text is "release"
 //	tools/call busy    an error, since there is no room for 1.5 s; talks first if text is "talk"
+//	tools/call quota   an error, since the caller has used its quota up for an hour
+//	tools/call scope   an error, since the scopes files and list are needed; talks first if text is "talk"
 //	tools/call error   a JSON-RPC error of the code in the argument "code"
 //	unknown            -32601, refused
 type fake struct {
@@ -82,10 +84,17 @@ func (f *fake) principal() string {
 
 type fakeConn struct {
 	*fake
+	state   protocol.SessionState
 	mu      sync.Mutex
 	over    bool
 	running sync.WaitGroup
 }
+
+func (c *fakeConn) State() protocol.SessionState  { return c.state }
+func (c *fakeConn) Adopt(s protocol.SessionState) { c.state = s }
+
+func (c *fakeConn) AnnounceAll() {}
+func (c *fakeConn) Waiting() int { return 0 }
 
 func (c *fakeConn) Close() {
 	c.mu.Lock()
@@ -126,9 +135,16 @@ func (c *fakeConn) Handle(ctx context.Context, m *jsonrpc.Message, send func([]b
 		if result = c.call(ctx, m, send); result == nil {
 			return r
 		}
-		if name, _ := jsonraw.String(jsonraw.Get(m.Params, "name")); name == "busy" {
+		switch name, _ := jsonraw.String(jsonraw.Get(m.Params, "name")); name {
+		case "busy":
 			r.Busy = 1500 * time.Millisecond
 			return c.failed(r, m, jsonrpc.CodeInternal, false)
+		case "quota":
+			r.Busy, r.Quota = time.Hour, true
+			return c.failed(r, m, jsonrpc.CodeInternal, false)
+		case "scope":
+			r.Scopes = []string{"files", "list"}
+			return c.failed(r, m, jsonrpc.CodeInvalidRequest, false)
 		}
 	default:
 		return c.failed(r, m, jsonrpc.CodeMethodNotFound, true)

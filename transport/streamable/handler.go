@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
@@ -18,6 +19,7 @@ type Handler struct {
 	options  *Options
 	versions versions
 	sessions *sessions
+	pool     *pool // of sessions that other hosts serve too; nil without a store
 
 	sites         sitePolicy
 	authenticator authenticator
@@ -30,6 +32,8 @@ type Handler struct {
 	cancel context.CancelFunc
 	quiet  context.Context // ends with settle
 	hush   context.CancelFunc
+
+	following sync.WaitGroup // of the pool
 }
 
 // server is the used part of *protocol.Server.
@@ -43,6 +47,10 @@ type server interface {
 type conn interface {
 	Handle(ctx context.Context, m *jsonrpc.Message, send func([]byte)) protocol.Response
 	HandleBatch(ctx context.Context, data []byte, send func([]byte)) protocol.Response
+	State() protocol.SessionState
+	Adopt(s protocol.SessionState)
+	AnnounceAll()
+	Waiting() int
 	Close()
 }
 
@@ -69,6 +77,9 @@ func newHandler(srv server, o *Options) *Handler {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.quiet, h.hush = context.WithCancel(h.ctx)
+	if h.pool = newPool(h.ctx, o); h.pool != nil {
+		h.following.Go(h.follow)
+	}
 	return h
 }
 
@@ -77,6 +88,10 @@ func newHandler(srv server, o *Options) *Handler {
 func (h *Handler) Close() {
 	h.cancel()
 	h.sessions.close()
+	h.following.Wait()
+	if h.pool != nil {
+		h.pool.saving.Wait()
+	}
 }
 
 // settle refuses new requests and ends the streams that would not end by themselves, so that only calls remain. Answers

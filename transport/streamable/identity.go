@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
+	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 	"github.com/sallyport-mcp/sallyport/transport/listener"
 )
@@ -116,6 +117,19 @@ func (a *authenticator) refused(err error) *refusal {
 		status = http.StatusForbidden
 	}
 	return refuse(status, "%v", failure).with("WWW-Authenticate", a.oauth.Challenge(failure))
+}
+
+// challenge returns the value of WWW-Authenticate for a call that was refused for lack of a scope, "" for other responses
+// and without sign-in, where no client could get one.
+func (a *authenticator) challenge(granted []string, r *protocol.Response) string {
+	if a.oauth == nil || len(r.Scopes) == 0 {
+		return ""
+	}
+	failure := a.oauth.Missing(granted, r.Scopes)
+	if failure == nil {
+		return ""
+	}
+	return a.oauth.Challenge(failure)
 }
 
 func unauthorized(why, parameters string) *refusal {

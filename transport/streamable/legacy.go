@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol"
@@ -38,15 +39,19 @@ func (x *exchange) legacy(m *jsonrpc.Message) *refusal {
 		return x.complete(m, s.conn.Handle(x.within(s), m, send), s)
 	}
 	if m.IsRequest() {
-		return x.answerSession(s, handle)
+		return x.answerSession(s, m.ID, handle)
 	}
-	x.answer(handle)
+	response := handle(func([]byte) {})
+	if f := x.passOn(s, &response); f != nil {
+		return f
+	}
+	x.answer(func(func([]byte)) protocol.Response { return response })
 	return nil
 }
 
 // initialize begins a session, if the server accepts it.
 func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
-	s := x.h.newSession(x.caller)
+	s := x.h.newSession(x.caller, rand.Text(), x.h.pool != nil)
 	c := s.conn
 	response := c.Handle(x.h.ctx, m, func([]byte) {})
 	if response.Initialized == "" {
@@ -57,18 +62,38 @@ func (x *exchange) initialize(m *jsonrpc.Message) *refusal {
 	s.version = response.Initialized
 	if s = x.h.sessions.add(x.h.ctx, s); s == nil {
 		c.Close()
-		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
+		return tooManySessions()
+	}
+	if s.pooled {
+		if err := x.h.pool.add(x.r.Context(), s); err != nil {
+			x.h.sessions.remove(s.id, s.principal)
+			return x.h.pool.away(err)
+		}
 	}
 	x.w.Header().Set(sessionHeader, s.id)
 	x.answer(func(func([]byte)) protocol.Response { return response })
 	return nil
 }
 
-// newSession returns a session that is not registered yet.
-func (h *Handler) newSession(c caller) *session {
-	s := &session{principal: c.principal, box: newOutbox()}
+func tooManySessions() *refusal {
+	return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
+}
+
+// newSession returns a session that is not registered yet. plugins names it to plugins that keep state for it.
+func (h *Handler) newSession(c caller, plugins string, pooled bool) *session {
+	s := &session{principal: c.principal, plugins: plugins, pooled: pooled}
+	if pooled {
+		s.box = newOutbox(h.pool.boxName(), &saver{pool: h.pool, session: s, kind: store.Event})
+	} else {
+		s.box = newOutbox("", nil)
+	}
 	s.standing = s.box.stream()
-	s.conn = h.server.connect(protocol.ConnOptions{Principal: c.principal, Roles: c.identity.Roles(), Proof: c.proof, Session: rand.Text(), Notify: s.standing.send, Heard: s.standing.attached})
+	o := protocol.ConnOptions{Principal: c.principal, Roles: c.identity.Roles(), Proof: c.proof, Session: plugins, Notify: s.standing.send, Heard: s.standing.attached}
+	if pooled {
+		s.mail = &saver{pool: h.pool, session: s, kind: store.Mail}
+		o.Process, o.Share, o.Notify, o.Announce = h.pool.self, h.pool.sharing(s), s.notify, s.standing.send
+	}
+	s.conn = h.server.connect(o)
 	return s
 }
 
@@ -96,11 +121,7 @@ func (x *exchange) session() (*session, *refusal) {
 	if f != nil {
 		return nil, f
 	}
-	s := x.h.sessions.acquire(id, x.principal)
-	if s == nil {
-		return nil, noSession()
-	}
-	return s, nil
+	return x.h.find(x.r.Context(), id, x.caller)
 }
 
 func noSession() *refusal {
@@ -124,13 +145,17 @@ func (x *exchange) get() *refusal {
 		return f
 	}
 	defer x.h.sessions.release(s)
-	reader, f := s.reader(x.r.Header.Get("Last-Event-ID"))
+	reader, stop, f := x.reader(s, x.r.Header.Get("Last-Event-ID"))
 	if f != nil {
 		return f
 	}
+	defer stop()
 	defer reader.close()
-	if reader.of(s.standing) && x.h.settled() {
-		return shuttingDown()
+	if reader.of(s.standing) {
+		if x.h.settled() {
+			return shuttingDown()
+		}
+		x.h.collect(s)
 	}
 	x.rc.SetReadDeadline(time.Time{})
 	c := &carrier{x: x, session: s, reader: reader}
@@ -153,9 +178,17 @@ func (x *exchange) delete() *refusal {
 	if f != nil {
 		return f
 	}
-	if !x.h.sessions.remove(id, x.principal) {
-		return noSession()
+	s, f := x.h.find(x.r.Context(), id, x.caller)
+	if f != nil {
+		return f
 	}
+	x.h.sessions.release(s)
+	if s.pooled {
+		if err := x.h.pool.remove(x.r.Context(), id); err != nil {
+			return x.h.pool.away(err)
+		}
+	}
+	x.h.sessions.remove(id, x.principal)
 	x.w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -179,6 +212,14 @@ func (x *exchange) batch() *refusal {
 	a := newAnswer(x)
 	defer a.abandon()
 	response := s.conn.HandleBatch(x.within(s), x.body.data, a.send)
+	if f := x.passOn(s, &response); f != nil {
+		if response.Body == nil {
+			return f
+		}
+		for _, raw := range response.Unclaimed { // the requests were done: the client does not repeat the batch
+			s.mail.put(s.letter("", raw))
+		}
+	}
 	if response.Err != nil { // for the batch as a whole
 		f := refuse(http.StatusBadRequest, "")
 		f.err, f.null = response.Err, true

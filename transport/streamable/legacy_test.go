@@ -232,7 +232,7 @@ func TestSessions_expireUnlessInUse(t *testing.T) {
 		f := newFake()
 		s := newSessions(10, time.Hour)
 		add := func() *session {
-			return s.add(t.Context(), &session{principal: "p", conn: f.connect(protocol.ConnOptions{}), box: newOutbox()})
+			return s.add(t.Context(), &session{principal: "p", conn: f.connect(protocol.ConnOptions{}), box: newOutbox("", nil)})
 		}
 		resting, used, busy := add(), add(), add()
 		s.acquire(busy.id, "p")

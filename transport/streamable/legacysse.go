@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"time"
@@ -38,10 +39,10 @@ func (x *exchange) sse() *refusal {
 	if x.h.settled() {
 		return shuttingDown()
 	}
-	s := x.h.newSession(x.caller)
+	s := x.h.newSession(x.caller, rand.Text(), false)
 	if x.h.sessions.add(x.h.ctx, s) == nil {
 		s.conn.Close()
-		return refuse(http.StatusServiceUnavailable, "too many sessions").with("Retry-After", "60")
+		return tooManySessions()
 	}
 	x.h.sessions.hold(s)
 	defer x.h.sessions.remove(s.id, s.principal)
@@ -67,6 +68,10 @@ func (x *exchange) message() *refusal {
 		return f
 	}
 	s := x.h.sessions.acquire(x.r.URL.Query().Get("sessionId"), x.principal)
+	if s != nil && s.pooled { // it is of the other transport
+		x.h.sessions.release(s)
+		s = nil
+	}
 	if s == nil {
 		return refuse(http.StatusNotFound, "there is no such session (any more): begin with GET %s", ssePath)
 	}

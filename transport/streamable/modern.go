@@ -107,6 +107,8 @@ func (x *exchange) complete(m *jsonrpc.Message, r protocol.Response, s *session)
 // a client that tries both revisions takes 400 for a legacy server.
 func status(r *protocol.Response) int {
 	switch {
+	case r.Quota:
+		return http.StatusTooManyRequests
 	case r.Busy > 0:
 		return http.StatusServiceUnavailable
 	case r.Err == nil || !r.Modern:

@@ -218,6 +218,15 @@ func TestHandler_answersBusyCallsWithRetryAfter(t *testing.T) {
 			t.Errorf("%s: Retry-After %q", name, got)
 		}
 	}
+	spent := strings.ReplaceAll(legacy, `"busy"`, `"quota"`)
+	for name, r := range map[string]*http.Response{
+		"modern": s.want("modern, quota", "POST", callBody("quota", ""), modernHeaders("tools/call", "quota", nil), 429, want),
+		"legacy": s.want("legacy, quota", "POST", spent, session, 429, want),
+	} {
+		if got := r.Header.Get("Retry-After"); got != "3600" {
+			t.Errorf("%s: got Retry-After %q, want an hour", name, got)
+		}
+	}
 	modern, legacy = busy("talk")
 	s.want("modern, after it spoke", "POST", modern, modernHeaders("tools/call", "busy", nil), 200,
 		sse(progress(0))+sse(progress(1))+sse(want))
@@ -275,7 +284,7 @@ func TestAnswer_splitsAnEventIntoLines(t *testing.T) {
 	s.want("json", "POST", body, modernHeaders("tools/call", "echo", nil), 200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n \"a\":\r\n1}}")
 
 	a := &recorder{header: http.Header{}}
-	ans := &answer{w: a, rc: http.NewResponseController(a), keepAlive: time.Hour}
+	ans := &answer{x: &exchange{w: a, rc: http.NewResponseController(a), h: &Handler{keepAlive: time.Hour}}}
 	ans.send([]byte("{\n\"a\":\r\n1}"))
 	ans.finish(&protocol.Response{})
 	if want := "event: message\ndata: {\ndata: \"a\":\ndata: 1}\n\n"; a.String() != want {

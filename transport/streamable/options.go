@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 	"github.com/sallyport-mcp/sallyport/transport/forwarded"
 )
@@ -88,6 +89,9 @@ type Options struct {
 	Sessions int
 	// SessionIdle is the lifetime of an unused session; 0 means one hour.
 	SessionIdle time.Duration
+	// Store has the legacy sessions, so that other hosts with it serve them too, each with up to Sessions at a time, and a
+	// principal with up to 1024 in all; nil keeps them in memory. The handler does not close it.
+	Store *store.Store
 	// Connections bounds the open connections (see listener.Places), and the requests in flight, of which a caller
 	// may have three quarters. 0 means 1024.
 	Connections int

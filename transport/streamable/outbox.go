@@ -35,6 +35,9 @@ type event struct {
 // Sending never blocks on a client. Therefore the events are bounded, and the oldest are dropped first, except those
 // of a response that a connected client has not received yet.
 type outbox struct {
+	name  string // begins the names of its streams
+	saver *saver // of its events; nil if no other process can resume its streams
+
 	mu      sync.Mutex
 	kept    []*event // in the order of sending
 	bytes   int
@@ -44,7 +47,16 @@ type outbox struct {
 }
 
 // newOutbox returns an empty outbox.
-func newOutbox() *outbox { return &outbox{streams: map[uint64]*eventStream{}} }
+func newOutbox(name string, v *saver) *outbox {
+	return &outbox{name: name, saver: v, streams: map[uint64]*eventStream{}}
+}
+
+// answer returns a new stream for the response to a request.
+func (b *outbox) answer(request []byte) *eventStream {
+	s := b.stream()
+	s.save(request)
+	return s
+}
 
 // stream returns a new stream.
 func (b *outbox) stream() *eventStream {
@@ -72,11 +84,12 @@ func (b *outbox) close() {
 // resume returns a reader that continues after an event of a stream. It returns false for an invalid event ID, and
 // for streams that are no longer buffered.
 func (b *outbox) resume(lastEventID string) (*eventReader, bool) {
-	number, seen, ok := parseEventID(lastEventID)
+	own, is := strings.CutPrefix(lastEventID, b.name)
+	number, seen, ok := parseEventID(own)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.streams[number]
-	if !ok || s == nil || seen > s.sent {
+	if !is || !ok || s == nil || seen > s.sent {
 		return nil, false
 	}
 	return s.attach(seen), true
@@ -104,6 +117,7 @@ func (b *outbox) drop(i int) {
 	e := b.kept[i]
 	b.kept = slices.Delete(b.kept, i, i+1)
 	b.bytes -= len(e.data)
+	b.saver.drop(e.stream, e.number)
 	if e.last {
 		delete(b.streams, e.stream.number)
 	}
@@ -117,6 +131,7 @@ type eventStream struct {
 	number uint64
 
 	// guarded by box.mu
+	saved    bool   // its events are stored
 	sent     uint64 // number of the last event
 	read     uint64 // number of the last event that a reader took
 	ended    bool   // no more events follow
@@ -140,11 +155,14 @@ func (s *eventStream) add(msg []byte, last bool) {
 	s.ended = last
 	if msg != nil {
 		s.sent++
-		b.kept = append(b.kept, &event{id: s.id(s.sent), data: msg, stream: s, number: s.sent, last: last})
+		e := &event{id: s.id(s.sent), data: msg, stream: s, number: s.sent, last: last}
+		b.kept = append(b.kept, e)
 		b.bytes += len(msg)
+		b.saver.event(e)
 		b.trim()
 	} else {
 		delete(b.streams, s.number)
+		b.saver.drop(s, 0)
 	}
 	s.wake()
 }
@@ -163,6 +181,9 @@ func (s *eventStream) forget() {
 	b := s.box
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !s.ended {
+		b.saver.drop(s, 0)
+	}
 	s.ended = true
 	delete(b.streams, s.number)
 	for i := len(b.kept) - 1; i >= 0; i-- {
@@ -202,4 +223,25 @@ func (s *eventStream) wake() {
 	}
 }
 
-func (s *eventStream) id(number uint64) string { return fmt.Sprintf("%d-%d", s.number, number) }
+// save stores the events of the stream from now on, if other processes can resume it, and the ID of its request.
+func (s *eventStream) save(request []byte) {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	if s.box.saver != nil && !s.saved {
+		s.saved = true
+		s.box.saver.head(s.name(), request)
+	}
+}
+
+// skip leaves numbers out, up to this one.
+func (s *eventStream) skip(number uint64) {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	s.sent = max(s.sent, number)
+}
+
+func (s *eventStream) name() string { return fmt.Sprint(s.box.name, s.number) }
+
+func (s *eventStream) id(number uint64) string {
+	return fmt.Sprintf("%s%d-%d", s.box.name, s.number, number)
+}

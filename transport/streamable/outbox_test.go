@@ -25,7 +25,7 @@ func wantEvents(t *testing.T, r *eventReader, text string) {
 }
 
 func TestOutbox_resumesAfterTheLastEvent(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	standing, call := b.stream(), b.stream()
 	standing.send([]byte("a"))
 	r := call.open()
@@ -54,7 +54,7 @@ func TestOutbox_resumesAfterTheLastEvent(t *testing.T) {
 }
 
 func TestEventStream_hasOneReader(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	s := b.stream()
 	attached := func(is bool) {
 		t.Helper()
@@ -82,7 +82,7 @@ func TestEventStream_hasOneReader(t *testing.T) {
 }
 
 func TestEventStream_releaseEndsItsConnection(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	s := b.stream()
 	r := s.open()
 	if <-r.news(); r.waiting() {
@@ -100,7 +100,7 @@ func TestEventStream_releaseEndsItsConnection(t *testing.T) {
 }
 
 func TestEventReader_onlyReturnsASingleAnswer(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	for _, c := range []struct {
 		name string
 		act  func(*eventStream)
@@ -123,7 +123,7 @@ func TestEventReader_onlyReturnsASingleAnswer(t *testing.T) {
 }
 
 func TestEventStream_forgetDropsItsEvents(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	s := b.stream()
 	s.end([]byte("a"))
 	s.forget()
@@ -133,7 +133,7 @@ func TestEventStream_forgetDropsItsEvents(t *testing.T) {
 }
 
 func TestOutbox_keepsTheAnswersClientsWaitFor(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	standing, call, gone := b.stream(), b.stream(), b.stream()
 	gone.end([]byte("lost"))
 	r := call.open()
@@ -160,7 +160,7 @@ func TestOutbox_keepsTheAnswersClientsWaitFor(t *testing.T) {
 
 // With many senders and changing readers each message arrives once, in order.
 func TestOutbox_deliversEachMessageOnceInOrder(t *testing.T) {
-	b := newOutbox()
+	b := newOutbox("", nil)
 	var work sync.WaitGroup
 	for range 8 {
 		s := b.stream()

@@ -17,6 +17,7 @@ import (
 type pendingCall struct {
 	x        *exchange
 	session  *session
+	id       []byte // of the request
 	begun    time.Time
 	place    *list.Element     // in the primer, until it takes the call out
 	response protocol.Response // valid once done is closed
@@ -30,11 +31,11 @@ type pendingCall struct {
 
 // answerSession passes a request of a session to its conn, and writes the response: as JSON, or as a stream if
 // messages precede it or if it takes long. The call continues if the client disconnects.
-func (x *exchange) answerSession(s *session, handle func(send func([]byte)) protocol.Response) *refusal {
+func (x *exchange) answerSession(s *session, id []byte, handle func(send func([]byte)) protocol.Response) *refusal {
 	if !s.begin() {
 		return noSession()
 	}
-	p := &pendingCall{x: x, session: s, begun: time.Now()}
+	p := &pendingCall{x: x, session: s, id: id, begun: time.Now()}
 	x.h.primer.add(p)
 	defer p.finish()
 	p.response = handle(p.send)
@@ -58,7 +59,7 @@ func (p *pendingCall) takeOver(prime bool) *eventStream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stream == nil && !p.over {
-		p.stream = p.session.box.stream()
+		p.stream = p.session.box.answer(p.id)
 		p.done, p.carried = make(chan struct{}), make(chan struct{})
 		c := &carrier{x: p.x, session: p.session, reader: p.stream.open(), call: p}
 		go p.carry(c, prime) // finish waits for it
@@ -102,5 +103,5 @@ func (p *pendingCall) finish() {
 // write writes the response as JSON.
 func (p *pendingCall) write() {
 	p.x.extend()
-	writeResponse(p.x.w, &p.response)
+	p.x.writeResponse(&p.response)
 }

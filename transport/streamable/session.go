@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
-	"net/http"
 	"sync"
 	"time"
 )
@@ -21,6 +20,13 @@ type session struct {
 	standing  *eventStream    // messages that belong to no request
 	ctx       context.Context // of its calls, which continue after a disconnect
 	cancel    context.CancelFunc
+
+	mail      *saver          // of messages for other hosts; nil if there are none
+	delivered map[string]bool // mail that is not for this process; used by Handler.turn alone
+	plugins   string          // protocol.ConnOptions.Session
+	pooled    bool            // other hosts serve it too, by its record in the pool
+	following sync.Mutex      // guards seq, and the order of states
+	seq       uint64          // of the record
 
 	calls sync.WaitGroup // calls with responses for the box
 	mu    sync.Mutex
@@ -43,16 +49,27 @@ func (s *session) begin() bool {
 	return true
 }
 
-// reader returns a reader of the events after lastEventID, or of the messages that belong to no request if it is "".
-func (s *session) reader(lastEventID string) (*eventReader, *refusal) {
+// reader returns a reader of the events of a session after lastEventID, or of the messages that belong to no request if it is
+// "". The caller calls stop after it.
+func (x *exchange) reader(s *session, lastEventID string) (reader *eventReader, stop func(), f *refusal) {
+	reader, ok := (*eventReader)(nil), true
 	if lastEventID == "" {
-		return s.standing.open(), nil
+		reader = s.standing.open()
+	} else {
+		reader, ok = s.box.resume(lastEventID)
 	}
-	reader, ok := s.box.resume(lastEventID)
-	if !ok {
-		return nil, refuse(http.StatusBadRequest, "the events after %q are not kept (any more)", clip(lastEventID))
+	switch {
+	case !ok && s.pooled:
+		reader, stop, f = x.resumeElsewhere(s, lastEventID)
+	case !ok:
+		f = notKept(lastEventID)
+	default:
+		stop = func() {}
 	}
-	return reader, nil
+	if f == nil && reader.of(s.standing) {
+		s.standing.save(nil)
+	}
+	return reader, stop, f
 }
 
 // end cancels calls in flight and waits for their responses. Streams that are being read end with them.
@@ -87,14 +104,30 @@ func newSessions(max int, idle time.Duration) *sessions {
 // there is none to evict, add returns nil.
 func (s *sessions) add(ctx context.Context, n *session) *session {
 	n.id = rand.Text()
+	if s.join(ctx, n) == nil {
+		return nil
+	}
+	s.release(n)
+	return n
+}
+
+// join is add for a session with an ID, and acquires it. If this process has one with the ID already, join returns that one.
+func (s *sessions) join(ctx context.Context, n *session) *session {
 	n.ctx, n.cancel = context.WithCancel(ctx)
 	s.mu.Lock()
+	if there := s.byID[n.id]; there != nil {
+		there.active++
+		s.mu.Unlock()
+		n.cancel()
+		return there
+	}
 	gone := s.expire()
 	if len(s.byID) >= s.max {
 		gone = append(gone, s.evict(n.principal)...)
 	}
 	ok := len(s.byID) < s.max && !s.closed
 	if ok {
+		n.active++
 		n.used = s.now()
 		n.place = s.order.PushBack(n)
 		s.byID[n.id] = n

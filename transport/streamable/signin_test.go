@@ -234,3 +234,42 @@ func TestSignIn_answersOutagesWithRetryAfter(t *testing.T) {
 		t.Errorf("got the headers %v, want Retry-After alone", response.Header)
 	}
 }
+
+// A call that lacks a scope is answered by one challenge with all scopes that the next token needs: those of each token,
+// and those of the call. Without sign-in no client could get one, so that the error alone is answered.
+func TestSignIn_challengesACallThatLacksAScope(t *testing.T) {
+	i := newIssuer(t)
+	named, err := (*auth.Tokens)(nil).With("ci", "secret-token-of-ci")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const challenge = `Bearer realm="sallyport", error="insufficient_scope", error_description="the access token lacks a scope", scope="call files list", ` + metadataURL
+	const body = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
+	call := func(text string) string { return fmt.Sprintf(`"name":"scope","arguments":{"text":%q},`, text) }
+	for _, test := range []struct {
+		name, token string
+		o           *Options
+		status      int
+	}{
+		{"a sign-in", i.token(t, map[string]any{"scope": "call list"}), &Options{OAuth: i.resource(t), Tokens: named}, 403},
+		{"a named token beside sign-in", "secret-token-of-ci", &Options{OAuth: i.resource(t), Tokens: named}, 403},
+		{"a named token", "secret-token-of-ci", &Options{Tokens: named}, 200},
+	} {
+		s := start(t, newFake(), test.o)
+		token := headers{"Authorization": "Bearer " + test.token}
+		r := s.want(test.name, "POST", modernBody("tools/call", call("")), modernHeaders("tools/call", "scope", token), test.status, body)
+		got := []*http.Response{r}
+		opened, _ := s.do("POST", legacyBody(0, "initialize", `{"protocolVersion":"2025-11-25"}`), token)
+		session := headers{"Authorization": token["Authorization"], "Mcp-Session-Id": opened.Header.Get("Mcp-Session-Id")}
+		got = append(got, s.want(test.name+", legacy", "POST", legacyBody(1, "tools/call", "{"+strings.TrimSuffix(call(""), ",")+"}"), session, test.status, body))
+		for _, r := range got {
+			if want := map[int]string{403: challenge}[test.status]; r.Header.Get("WWW-Authenticate") != want {
+				t.Errorf("%s: got the challenge %s, want %s", test.name, r.Header.Get("WWW-Authenticate"), want)
+			}
+		}
+		// A stream has begun with 200: the error is in it.
+		if r, text := s.do("POST", modernBody("tools/call", call("talk")), modernHeaders("tools/call", "scope", token)); r.StatusCode != 200 || !strings.Contains(text, body) {
+			t.Errorf("%s: got %d %s, want the error at the end of a stream", test.name, r.StatusCode, text)
+		}
+	}
+}

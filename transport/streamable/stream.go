@@ -41,6 +41,7 @@ func (c *carrier) answer() bool {
 
 // carry turns the response into an event stream and writes events until the stream or the connection ends.
 func (c *carrier) carry() bool {
+	c.session.box.saver.wait(c.x.r.Context()) // from the first event on, any host can resume the stream
 	beginEvents(c.x.w)
 	if c.buf = append(c.buf, c.first...); c.session.primes() {
 		c.buf = appendPriming(c.buf, c.reader.position())

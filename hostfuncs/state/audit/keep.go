@@ -227,10 +227,18 @@ func remove(dir string, going []logFile) error {
 func lastLine(path string) (string, error) {
 	last := ""
 	_, err := eachLine(path, func(line []byte, whole bool) bool {
-		if body, mac, ok := splitLine(line); whole && ok {
-			last = fmt.Sprintf("%d/%x", number(body), mac)
+		if whole {
+			last = markOf(line, last)
 		}
 		return true
 	})
 	return last, err
+}
+
+// markOf returns a line as number/MAC, or the mark before if it is none of a log.
+func markOf(line []byte, before string) string {
+	if body, mac, ok := splitLine(line); ok {
+		return fmt.Sprintf("%d/%x", number(body), mac)
+	}
+	return before
 }

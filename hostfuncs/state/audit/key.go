@@ -34,19 +34,23 @@ func lineMAC(mac hash.Hash, before, line []byte) []byte {
 func readKey(dir string, create bool) ([]byte, error) {
 	path := filepath.Join(dir, "key")
 	for {
-		key, err := os.ReadFile(path)
-		switch {
-		case err == nil && len(key) == keySize:
-			return key, nil
-		case err == nil:
-			return nil, fmt.Errorf("%s is no key of %d bytes", path, keySize)
-		case !errors.Is(err, fs.ErrNotExist) || !create:
-			return nil, err
+		key, err := ReadKey(path)
+		if !errors.Is(err, fs.ErrNotExist) || !create {
+			return key, err
 		}
 		if err := makeKey(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 	}
+}
+
+// ReadKey reads a key for Files: the file "key" of the folder of a log.
+func ReadKey(file string) ([]byte, error) {
+	key, err := os.ReadFile(file)
+	if err == nil && len(key) != keySize {
+		err = fmt.Errorf("%s is no key of %d bytes", file, keySize)
+	}
+	return key, err
 }
 
 // makeKey makes the key atomically: of two processes, one wins.

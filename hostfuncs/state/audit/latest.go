@@ -105,10 +105,7 @@ func (l *Latest) follow(info fs.FileInfo) error {
 		end = bytes.LastIndexByte(data, '\n') + 1
 	}
 	l.read[info.Name()] = info.Size() - int64(len(data)) + int64(end)
-	chain, _, _ := strings.Cut(info.Name(), ".log")
-	if parts := strings.Split(chain, "-"); len(parts) == 4 {
-		chain = strings.Join(parts[:3], "-")
-	}
+	chain := chainOf(info.Name())
 	for line := range bytes.Lines(data[:end]) {
 		l.add(chain, bytes.TrimSuffix(line, []byte("\n")))
 	}

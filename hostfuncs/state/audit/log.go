@@ -41,6 +41,9 @@ type Options struct {
 	Failed func(error)
 	// Keep bounds the folder; the zero value keeps everything.
 	Keep Keep
+	// Line is called with each line of this process, in order, in the form of AppendExport, which it must not keep. The
+	// line may not be on disk yet. It may be nil, and must return soon and not call the log.
+	Line func(at time.Time, exported []byte)
 }
 
 // Mark identifies one line in a receipt.
@@ -60,17 +63,18 @@ type Log struct {
 
 	syncing sync.Mutex // held while lines and then the head are flushed, so that heads are in order
 
-	mu      sync.Mutex
-	chain   chain
-	out     output
-	batch   []byte // lines not in the file yet, the first perhaps in part
-	lost    uint64 // lines dropped since the last kept one
-	dirty   bool   // some lines are not on disk yet
-	told    time.Time
-	closing bool // Close has begun
-	closed  bool
-	stop    chan struct{}
-	done    chan struct{} // closed when flushing has ended
+	mu       sync.Mutex
+	chain    chain
+	out      output
+	batch    []byte // lines not in the file yet, the first perhaps in part
+	lost     uint64 // lines dropped since the last kept one
+	exported []byte // room for Options.Line
+	dirty    bool   // some lines are not on disk yet
+	told     time.Time
+	closing  bool // Close has begun
+	closed   bool
+	stop     chan struct{}
+	done     chan struct{} // closed when flushing has ended
 }
 
 // New returns the log of a folder. Nothing is created before the first line.
@@ -163,8 +167,13 @@ func (l *Log) line(members []byte) Mark {
 		members = []byte(`"event":"too long"`)
 	}
 	start := len(l.batch)
-	l.batch = l.chain.append(l.batch, l.o.Now(), members)
+	now := l.o.Now()
+	l.batch = l.chain.append(l.batch, now, members)
 	l.out.size += int64(len(l.batch) - start)
+	if l.o.Line != nil {
+		l.exported = AppendExport(l.exported[:0], l.chain.name, l.batch[start:len(l.batch)-1])
+		l.o.Line(now, l.exported)
+	}
 	l.dirty = true
 	return l.chain.mark()
 }

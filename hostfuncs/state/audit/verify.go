@@ -20,14 +20,17 @@ import (
 
 // Problem is one deviation from the log as it was written.
 type Problem struct {
-	Chain string
+	Chain string // "" for none
 	N     uint64 // number of the line, 0 for none
 	What  string // one sentence, lower case, no full stop
 }
 
 // String returns the place of the problem and its description.
 func (p Problem) String() string {
-	if p.N == 0 {
+	switch {
+	case p.Chain == "" && p.N == 0:
+		return p.What
+	case p.N == 0:
 		return p.Chain + ": " + p.What
 	}
 	return fmt.Sprintf("%s line %d: %s", p.Chain, p.N, p.What)
@@ -37,6 +40,7 @@ func (p Problem) String() string {
 type Report struct {
 	Chains   int
 	Lines    uint64
+	Repeated uint64 // copies of lines that Files.Verify has met before
 	Problems []Problem
 	// Open has the last line number of each chain without a closing line: its process is running, or was killed.
 	Open map[string]uint64
@@ -151,14 +155,10 @@ func chains(dir string) (map[string][]string, error) {
 	}
 	all := map[string][]string{}
 	for _, e := range entries {
-		name, is := strings.CutSuffix(e.Name(), ".log")
-		if !is {
-			continue
+		if strings.HasSuffix(e.Name(), ".log") {
+			name := chainOf(e.Name())
+			all[name] = append(all[name], e.Name())
 		}
-		if parts := strings.Split(name, "-"); len(parts) == 4 {
-			name = strings.Join(parts[:3], "-")
-		}
-		all[name] = append(all[name], e.Name())
 	}
 	for _, files := range all {
 		slices.SortFunc(files, func(a, b string) int { return partOf(a) - partOf(b) })

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 // Receipt is the record of one finished call. It has a field for each member of its JSON form, so that clients and
@@ -86,12 +87,12 @@ func (r *Receipt) members(b []byte) []byte {
 
 func text(b []byte, key, value string) []byte { return jsonraw.AppendString(append(b, key...), value) }
 
-// Caller describes the origin of a call, only for the audit log.
+// Caller describes the origin of a call, for the audit log and for traces.
 type Caller struct {
 	Principal, Method string
 	Tool              string // local name of the tool; empty for other methods
-	// Trace appends members with the trace of the call; nil appends none.
-	Trace func(b []byte) []byte
+	// Trace is the trace context of the caller, and Span the call's own; zero without a trace.
+	Trace, Span trace.Context
 }
 
 // Line returns the full receipt for the audit log, as members of an object without braces.
@@ -102,15 +103,25 @@ func (r *Receipt) Line(c Caller) []byte {
 	if c.Tool != "" {
 		b = text(b, `,"tool":`, c.Tool)
 	}
-	if c.Trace != nil {
-		b = c.Trace(b)
-	}
+	b = c.trace(b)
 	if len(r.Learnt) > 0 {
 		if raw, err := json.Marshal(r.Learnt); err == nil {
 			b = append(append(b, `,"learnt":`...), raw...)
 		}
 	}
 	return r.details(b)
+}
+
+// trace appends the trace as members. It omits the client's baggage, which may contain personal data.
+func (c *Caller) trace(b []byte) []byte {
+	if c.Trace.Parent == "" {
+		return b
+	}
+	b = text(b, `,"traceparent":`, c.Trace.Parent)
+	if c.Trace.State != "" {
+		b = text(b, `,"tracestate":`, c.Trace.State)
+	}
+	return text(b, `,"span":`, c.Span.Span())
 }
 
 // details appends the effects in full.

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/internal/trace"
 )
 
 // Permitted callers get targets. Others get numbers, including those of nested calls.
@@ -32,8 +34,10 @@ func TestReceipt_countsHideTargets(t *testing.T) {
 	if got := r.Done(); !reflect.DeepEqual(got, []string{"POST https://b"}) {
 		t.Errorf("done: got %q, want POST https://b", got)
 	}
-	line := string(r.Line(Caller{Principal: "me", Method: "tools/call", Tool: "t", Trace: func(b []byte) []byte { return append(b, `,"span":"7"`...) }}))
-	for _, want := range []string{`,"principal":"me","method":"tools/call","tool":"t","span":"7","learnt":[{"line":"net: GET https://a","used":1}],"effects":[`} {
+	given := trace.Context{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1", Baggage: "user=grete"}
+	own := given.Child()
+	line := string(r.Line(Caller{Principal: "me", Method: "tools/call", Tool: "t", Trace: given, Span: own}))
+	for _, want := range []string{`,"principal":"me","method":"tools/call","tool":"t","traceparent":"` + given.Parent + `","tracestate":"a=1","span":"` + own.Span() + `","learnt":[{"line":"net: GET https://a","used":1}],"effects":[`} {
 		if !strings.Contains(line, want) || !json.Valid([]byte("{"+line+"}")) {
 			t.Errorf("%s\nhas no %s", line, want)
 		}

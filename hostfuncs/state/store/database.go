@@ -43,6 +43,8 @@ type engine interface {
 	// version is a query for Records.Version, and next a statement that returns a version that no write had before.
 	version() string
 	next() string
+	// unchanged is the end of a query in a transaction, whose rows then do not change before its end.
+	unchanged() string
 	close()
 }
 
@@ -161,7 +163,13 @@ func (d *database) write(ctx context.Context, scopes []scope, do func(context.Co
 	if err := d.sweep(ctx, db); err != nil {
 		return err
 	}
-	if err := d.engine.change(ctx, db, scopes, do, func() error { return d.reached("commit") }); err != nil {
+	fenced := func(ctx context.Context, tx querier) error {
+		if err := d.fenced(ctx, tx); err != nil {
+			return err
+		}
+		return do(ctx, tx)
+	}
+	if err := d.engine.change(ctx, db, scopes, fenced, func() error { return d.reached("commit") }); err != nil {
 		return err
 	}
 	return d.reached("committed")

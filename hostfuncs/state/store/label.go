@@ -22,6 +22,18 @@ func (s *Records) Below(ctx context.Context, k Kind, prefix string) ([]Record, e
 		k, prefix+"/", prefix+"0", stampOf(s.db.now())) // '0' follows '/' in ASCII
 }
 
+// NamesBelow is Below without the data of the records.
+func (s *Records) NamesBelow(ctx context.Context, k Kind, prefix string) ([]Record, error) {
+	return list(ctx, s.db, scanRecord, "SELECT id, principal, plugin, '', created, expires, version FROM records WHERE kind = ? AND id > ? AND id < ? AND expires > ? ORDER BY id",
+		k, prefix+"/", prefix+"0", stampOf(s.db.now()))
+}
+
+// After is Below for the IDs after one of them, up to n records.
+func (s *Records) After(ctx context.Context, k Kind, prefix, id string, n int) ([]Record, error) {
+	return list(ctx, s.db, scanRecord, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id > ? AND id < ? AND expires > ? ORDER BY id LIMIT ?",
+		k, max(prefix+"/", id), prefix+"0", stampOf(s.db.now()), n)
+}
+
 // RemoveBelow removes the records that Below returns.
 func (s *Records) RemoveBelow(ctx context.Context, k Kind, prefix string) error {
 	// A read is cheaper than a write transaction.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +21,24 @@ func (w *Wakes) On() (wake <-chan struct{}, stop func()) {
 	return w.listener.add()
 }
 
+// OnSession has f called after each change of a session, its events or its mail, perhaps by other hosts, with the kind and the
+// ID of the session, both "" after changes may have been missed. f must not block. In a store without notices it is never
+// called, and ok is false.
+func (w *Wakes) OnSession(f func(k Kind, session string)) (stop func(), ok bool) {
+	if w.listener == nil {
+		return func() {}, false
+	}
+	return w.listener.hear(f), true
+}
+
 // listener listens on one connection of its own, from the first user on.
 type listener struct {
 	url string
 
-	mu    sync.Mutex
-	users map[chan struct{}]bool
-	began bool
+	mu       sync.Mutex
+	users    map[chan struct{}]bool
+	sessions map[*func(Kind, string)]bool
+	began    bool
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -35,7 +47,7 @@ type listener struct {
 
 func newListener(url string) *listener {
 	ctx, stop := context.WithCancel(context.Background())
-	return &listener{url: url, users: map[chan struct{}]bool{}, ctx: ctx, stop: stop}
+	return &listener{url: url, users: map[chan struct{}]bool{}, sessions: map[*func(Kind, string)]bool{}, ctx: ctx, stop: stop}
 }
 
 func (l *listener) add() (<-chan struct{}, func()) {
@@ -43,10 +55,7 @@ func (l *listener) add() (<-chan struct{}, func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.users[c] = true
-	if !l.began && l.ctx.Err() == nil {
-		l.began = true
-		l.work.Go(l.run)
-	}
+	l.begin()
 	return c, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -54,11 +63,31 @@ func (l *listener) add() (<-chan struct{}, func()) {
 	}
 }
 
+func (l *listener) hear(f func(Kind, string)) (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions[&f] = true
+	l.begin()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.sessions, &f)
+	}
+}
+
+// begin listens from the first user on. The caller holds mu.
+func (l *listener) begin() {
+	if !l.began && l.ctx.Err() == nil {
+		l.began = true
+		l.work.Go(l.run)
+	}
+}
+
 // run listens, and connects again after an error.
 func (l *listener) run() {
 	for l.ctx.Err() == nil {
 		_ = l.listen()
-		l.wake()
+		l.missed()
 		select {
 		case <-time.After(probePause):
 		case <-l.ctx.Done():
@@ -80,11 +109,31 @@ func (l *listener) listen() error {
 	if _, err := c.Exec(l.ctx, "LISTEN sallyport"); err != nil {
 		return err
 	}
+	l.missed()
 	for {
-		l.wake()
-		if _, err := c.WaitForNotification(l.ctx); err != nil {
+		n, err := c.WaitForNotification(l.ctx)
+		if err != nil {
 			return err
 		}
+		if kind, session, is := strings.Cut(n.Payload, " "); is {
+			l.tell(Kind(kind), session)
+		} else {
+			l.wake()
+		}
+	}
+}
+
+// missed wakes all users, as changes may have been missed.
+func (l *listener) missed() {
+	l.wake()
+	l.tell("", "")
+}
+
+func (l *listener) tell(k Kind, session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for f := range l.sessions {
+		(*f)(k, session)
 	}
 }
 

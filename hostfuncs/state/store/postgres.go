@@ -70,9 +70,13 @@ func parseURL(url string) (*pgx.ConnConfig, error) {
 type postgres struct {
 	url    string
 	failed time.Time // of the last open, which the database's lock guards
+	queues queues
 
-	mu   sync.Mutex
-	lost bool // fail at once, until probe has reached the database again
+	mu        sync.Mutex
+	lost      bool // fail at once, until probe has reached the database again
+	examining bool
+	under     context.Context // of the operations under way
+	end       context.CancelFunc
 
 	ctx   context.Context // of probe
 	stop  context.CancelFunc
@@ -80,13 +84,16 @@ type postgres struct {
 }
 
 func newPostgres(url string) *postgres {
-	ctx, stop := context.WithCancel(context.Background())
-	return &postgres{url: url, ctx: ctx, stop: stop}
+	e := &postgres{url: url}
+	e.ctx, e.stop = context.WithCancel(context.Background())
+	e.under, e.end = context.WithCancel(context.Background())
+	return e
 }
 
-func (e *postgres) empty() bool     { return false }
-func (e *postgres) next() string    { return "SELECT nextval('versions')" }
-func (e *postgres) version() string { return "SELECT hashtextextended(pg_current_snapshot()::text, 0)" }
+func (e *postgres) empty() bool       { return false }
+func (e *postgres) next() string      { return "SELECT nextval('versions')" }
+func (e *postgres) unchanged() string { return " FOR SHARE" }
+func (e *postgres) version() string   { return "SELECT hashtextextended(pg_current_snapshot()::text, 0)" }
 
 func (e *postgres) close() {
 	e.stop()
@@ -126,11 +133,14 @@ func configure(ctx context.Context, c *pgx.Conn) error {
 func millis(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
 func (e *postgres) read(ctx context.Context, db *sql.DB, do func(context.Context, querier) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if e.isLost() {
 		return ErrUnavailable
 	}
-	inner, cancel := context.WithTimeout(ctx, changeTime)
-	defer cancel()
+	inner, done := e.bounded(ctx, db)
+	defer done()
 	return e.failure(ctx, db, do(inner, numbered{db}))
 }
 
@@ -142,8 +152,16 @@ func (e *postgres) change(ctx context.Context, db *sql.DB, scopes []scope, do fu
 	if e.isLost() {
 		return ErrUnavailable
 	}
-	inner, cancel := context.WithTimeout(ctx, changeTime)
-	defer cancel()
+	leave, err := e.wait(ctx, scopes)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	inner, done := e.bounded(ctx, db)
+	defer done()
 	for try := 1; ; try++ {
 		err = transact(inner, db, scopes, do, commit)
 		if !conflict(err) || try == maxTries {
@@ -153,8 +171,22 @@ func (e *postgres) change(ctx context.Context, db *sql.DB, scopes []scope, do fu
 		case <-time.After(time.Duration(rand.Int64N(int64(retryPause) << try))):
 		case <-inner.Done():
 			return e.failure(ctx, db, err)
+		case <-ctx.Done():
+			return ctx.Err() // nothing was stored
 		}
 	}
+}
+
+// wait waits for the transactions of this process that exclude one of these scopes. It says nothing of the database that
+// they are many.
+func (e *postgres) wait(ctx context.Context, scopes []scope) (leave func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	leave, err = e.queues.enter(waiting, scopes)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: too many changes of one caller wait", ErrUnavailable)
+	}
+	return leave, err
 }
 
 // transact runs one transaction. Each of its statements reads what is committed when it begins, so that one that waited
@@ -261,9 +293,13 @@ func (e *postgres) failure(ctx context.Context, db *sql.DB, err error) error {
 		return nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return err
-	case lost(err):
+	case lost(err), errors.Is(err, context.Canceled): // by examine
 		e.lose(db)
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		was := fmt.Errorf("%w: %v", ErrUnavailable, err) // the caller's context has not ended
+		if errors.Is(err, ErrUnknown) {
+			was = errors.Join(ErrUnknown, was)
+		}
+		return was
 	case errors.As(err, &coded) && coded.Code == "23505": // another transaction added it between the check and the insert
 		return ErrExists
 	}

@@ -64,6 +64,31 @@ func TestPostgres_goesOnAfterTheDatabaseWasAway(t *testing.T) {
 	add(t, s, store.Record{ID: "after"})
 }
 
+// A database that nothing arrives from is away, long before the time that a slow one has.
+func TestPostgres_noticesASilentDatabase(t *testing.T) {
+	line := server(t).NewLine(t)
+	s := storetest.Open(t, store.Options{URL: line.URL})
+	add(t, s, store.Record{ID: "kept"})
+	line.Silence()
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+	defer cancel()
+	if _, err := s.Add(ctx, store.Task, store.Record{ID: "refused"}); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		t.Errorf("add: got %v, want %v, of no context", err, store.ErrUnavailable)
+	}
+	if _, err := s.Get(ctx, store.Task, "kept"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("get: got %v, want %v", err, store.ErrUnavailable)
+	}
+	line.Mend()
+	_, err := s.Get(ctx, store.Task, "kept")
+	for errors.Is(err, store.ErrUnavailable) {
+		time.Sleep(10 * time.Millisecond)
+		_, err = s.Get(ctx, store.Task, "kept")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A store whose database is away at the start opens it later.
 func TestPostgres_opensTheDatabaseLater(t *testing.T) {
 	at := server(t)
@@ -161,7 +186,7 @@ func TestPostgres_refusesANewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = storetest.Open(t, storetest.Options(t, dir)).Check(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 1") {
+	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 2") {
 		t.Errorf("got %v, want version 99 refused", err)
 	}
 }
@@ -281,5 +306,73 @@ func TestPostgres_wakesOtherHosts(t *testing.T) {
 	<-wake
 	if _, err := other.Get(t.Context(), store.Task, r.ID); err != nil {
 		t.Errorf("after the notice: got %v, want the record", err)
+	}
+}
+
+// Changes of one caller that wait for one another leave the connections to others.
+func TestPostgres_aFloodOfOneCallerLeavesConnectionsToOthers(t *testing.T) {
+	s := storetest.Open(t, storetest.Options(t, t.TempDir()))
+	ctx, held, done := t.Context(), make(chan struct{}), make(chan struct{})
+	change := func(principal string, f func()) error {
+		return s.Change(ctx, store.Mail, principal, nil, func(data [][]byte) ([][]byte, error) {
+			f()
+			return data, nil
+		})
+	}
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		if err := change("token:ann", func() { close(held); <-done }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	var begun sync.WaitGroup
+	for range 40 {
+		begun.Add(1)
+		flood.Go(func() {
+			begun.Done()
+			if err := change("token:ann", func() {}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	begun.Wait()
+	if err := change("token:bob", func() {}); err != nil {
+		t.Error(err)
+	}
+	close(done) // a transaction that was idle until then for as long as bob would wait is lost, which is an error above
+	flood.Wait()
+}
+
+// Callers that give up in the middle of a change do not have the database count as lost for others.
+func TestPostgres_changesThatAreGivenUpAreNoLoss(t *testing.T) {
+	s := storetest.Open(t, storetest.Options(t, t.TempDir()))
+	add(t, s, store.Record{ID: "kept"})
+	var giving sync.WaitGroup
+	over, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	for i := range 4 {
+		giving.Go(func() {
+			for n := 0; over.Err() == nil; n++ {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n%40)*100*time.Microsecond)
+				if n%2 == 0 {
+					time.AfterFunc(time.Duration(n%40)*100*time.Microsecond, cancel)
+				}
+				list := []store.Record{{ID: fmt.Sprint("s/", i, "/", n), Data: make([]byte, 1<<10), Expires: time.Now().Add(time.Minute)}}
+				_ = s.Append(ctx, store.Mail, fmt.Sprint("token:", i), list, nil)
+				_, _ = s.Below(ctx, store.Mail, "s")
+				cancel()
+			}
+		})
+	}
+	lost, all := 0, 0
+	for ; over.Err() == nil; all++ {
+		if _, err := s.Get(t.Context(), store.Task, "kept"); err != nil {
+			lost++
+		}
+	}
+	giving.Wait()
+	if lost > 0 {
+		t.Errorf("%d of %d reads found the database lost", lost, all)
 	}
 }

@@ -16,8 +16,11 @@ const oldestServer = 150000
 //go:embed postgres.1.sql
 var postgres1 string
 
+//go:embed postgres.2.sql
+var postgres2 string
+
 // migrations bring the schema from each version to the next. A published one never changes.
-var migrations = []string{postgres1}
+var migrations = []string{postgres1, postgres2}
 
 // migrate brings the schema up to date. Several hosts may do so at a time.
 func migrate(ctx context.Context, db *sql.DB) error {

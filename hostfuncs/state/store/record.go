@@ -21,6 +21,10 @@ const (
 	Memory  Kind = "memory"  // the cached result of a deterministic tool
 	Form    Kind = "form"    // a plugin's elicitation, and its answer until the plugin has taken it
 	Part    Kind = "part"    // a part of the journal of a running task
+	Usage   Kind = "usage"   // the use of a principal in a window of time
+	Session Kind = "session" // a session of an older protocol version
+	Event   Kind = "event"   // a message of a session to its client, or the head of a stream of them, below the session
+	Mail    Kind = "mail"    // a message of a session for the host that awaits it, below the session
 
 	landingKind Kind = "landing" // a commit of files together with keys
 )
@@ -28,12 +32,13 @@ const (
 // Done is the label of finished records, which are removed for new ones when room is needed.
 const Done = "-"
 
-// bound limits the records of a kind per principal. At the limit, derived and Done records are removed, oldest first.
-// Records of other kinds are refused.
+// bound limits the records of a kind per principal. At the limit, derived and Done records are removed, oldest first; of
+// those with unused, the one that expires first. Records of other kinds are refused.
 type bound struct {
-	count int
-	bytes int64
-	evict bool
+	count  int
+	bytes  int64
+	evict  bool
+	unused bool
 }
 
 // bounds returns the limits that keep one principal from filling the disk.
@@ -47,6 +52,12 @@ func bounds(k Kind) bound {
 		return bound{count: 10_000, bytes: 64 << 20}
 	case Spent:
 		return bound{count: 1_000_000, bytes: 1 << 30}
+	case Session:
+		return bound{count: 1024, bytes: 64 << 20, evict: true, unused: true}
+	case Event:
+		return bound{count: 65_536, bytes: 64 << 20, evict: true}
+	case Mail:
+		return bound{count: 512, bytes: 32 << 20, evict: true}
 	case Part:
 		return bound{count: 100_000, bytes: 1 << 30}
 	}
@@ -119,9 +130,13 @@ func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 		if count < b.count && bytes+int64(len(r.Data)) <= b.bytes {
 			return nil
 		}
+		order, many := "created, version", max(1, count/8)
+		if b.unused {
+			order, many = "expires, version", 1
+		}
 		gone, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
-			SELECT id FROM records WHERE kind = ? AND principal = ? AND (? OR plugin = ?) ORDER BY created, version LIMIT ?)`,
-			k, k, r.Principal, b.evict, Done, max(1, count/8))
+			SELECT id FROM records WHERE kind = ? AND principal = ? AND (? OR plugin = ?) ORDER BY `+order+` LIMIT ?)`,
+			k, k, r.Principal, b.evict, Done, many)
 		if err != nil {
 			return err
 		}
@@ -181,6 +196,21 @@ func orConflict(err error) error {
 func (s *Records) Remove(ctx context.Context, k Kind, id string) error {
 	return s.db.write(ctx, nil, func(ctx context.Context, tx querier) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", k, id)
+		return err
+	})
+}
+
+// RemoveVersion deletes a record if it still has this version. The error is ErrConflict if it was changed. One that is
+// gone is no error.
+func (s *Records) RemoveVersion(ctx context.Context, k Kind, id string, version int64) error {
+	return s.db.write(ctx, nil, func(ctx context.Context, tx querier) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ? AND version = ?", k, id, version); err != nil {
+			return err
+		}
+		there, err := s.current(ctx, tx, k, id)
+		if err == nil && there != nil {
+			return ErrConflict
+		}
 		return err
 	})
 }

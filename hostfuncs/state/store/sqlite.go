@@ -24,8 +24,9 @@ const busyTime = 10 * time.Second
 // so that scopes need no lock of their own.
 type sqlite struct{ path string }
 
-func (e *sqlite) close()          {}
-func (e *sqlite) version() string { return "SELECT value FROM counters WHERE name = 'version'" }
+func (e *sqlite) close()            {}
+func (e *sqlite) unchanged() string { return "" } // there is one writer
+func (e *sqlite) version() string   { return "SELECT value FROM counters WHERE name = 'version'" }
 func (e *sqlite) next() string {
 	return "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value"
 }

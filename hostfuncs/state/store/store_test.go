@@ -68,6 +68,21 @@ func TestRecord_life(t *testing.T) {
 	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("expired: got %v, want %v", err, store.ErrNotFound)
 	}
+	three := add(t, s, store.Record{ID: "a", Data: []byte("three"), Expires: c.Now().Add(time.Minute)})
+	if err := other.RemoveVersion(ctx, store.Task, "a", got.Version); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("removed at a former version: got %v, want %v", err, store.ErrConflict)
+	}
+	if got, err := s.Get(ctx, store.Task, "a"); err != nil || string(got.Data) != "three" {
+		t.Errorf("after that: got %+v, %v, want data three", got, err)
+	}
+	for range 2 { // there, and gone
+		if err := other.RemoveVersion(ctx, store.Task, "a", three.Version); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Get(ctx, store.Task, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("removed at its version: got %v, want %v", err, store.ErrNotFound)
+	}
 	add(t, s, store.Record{ID: "a", Data: []byte("three")})
 	if err := s.Remove(ctx, store.Task, "a"); err != nil {
 		t.Fatal(err)

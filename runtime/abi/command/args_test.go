@@ -30,6 +30,10 @@ func (l *launched) Launch(c runtime.CommandLine, stdin io.Reader, _, _ io.Writer
 	}
 }
 
+func (l *launched) InputResource(_ context.Context, uri string) io.Reader {
+	return strings.NewReader("the resource " + uri)
+}
+
 func (l *launched) Input(path string) io.Reader { return strings.NewReader("the file " + path) }
 
 func (l *launched) ReadResult(string, int) ([]byte, error) {
@@ -94,7 +98,7 @@ func TestArgs_mapsEachValueToItsOwnArgument(t *testing.T) {
 		}
 		p := oneTool(t, c.keys, names...)
 		var got launched
-		if err := p.launch(&got, p.tools["run"], json.RawMessage(c.arguments), nil, nil); err != nil {
+		if _, err := p.launch(t.Context(), &got, p.tools["run"], json.RawMessage(c.arguments), nil, nil, false); err != nil {
 			t.Errorf("%s with %s: got %v, want no error", c.keys, c.arguments, err)
 			continue
 		}
@@ -126,7 +130,7 @@ func TestArgs_refusesValuesThatAreNoArgument(t *testing.T) {
 		{`"stdin":"{bytes}"`, "bytes", `"%%"`, `invalid: the argument "bytes" is not base64`},
 	} {
 		p := oneTool(t, c.keys, c.name)
-		err := p.launch(&launched{}, p.tools["run"], json.RawMessage(`{"`+c.name+`":`+c.value+`}`), nil, nil)
+		_, err := p.launch(t.Context(), &launched{}, p.tools["run"], json.RawMessage(`{"`+c.name+`":`+c.value+`}`), nil, nil, false)
 		var end *runtime.EndError
 		if !errors.As(err, &end) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s with %.40s: got %v, want %s", c.keys, c.value, err, c.want)
@@ -144,7 +148,8 @@ func TestArgs_readsEachArgumentOnce(t *testing.T) {
 				t.Errorf("got %d MiB allocated for an argument of 6 MiB, want at most 64", used>>20)
 			}
 		}(allocated())
-		return p.launch(&launched{}, p.tools["run"], arguments, nil, nil)
+		_, err = p.launch(t.Context(), &launched{}, p.tools["run"], arguments, nil, nil, false)
+		return err
 	}
 	if err := launch(); err != nil {
 		t.Error(err)
@@ -174,6 +179,8 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 		{`"stdin":"{bytes}"`, "bytes", `"AP8="`, "\x00\xff", ""},
 		{`"stdin":{"file":"{s}"}`, "s", `"-a b"`, "the file -a b", ""},
 		{`"stdin":{"file":"{s}"}`, "s", `null`, "closed", ""},
+		{`"stdin":{"resource":"{s}"}`, "s", `"memo://a"`, "the resource memo://a", ""},
+		{`"stdin":{"resource":"{s}"}`, "s", `null`, "closed", ""},
 		{`"env":{"TZ":"{s}"}`, "s", `"UTC"`, "closed", "TZ=UTC"},
 		{`"env":{"TZ":"{s}"}`, "s", `null`, "closed", ""},
 		{`"env":{"TERM":"{s}"}`, "s", `"xterm"`, "closed", "TERM=xterm"},
@@ -184,7 +191,7 @@ func TestLaunch_setsStdinAndEnvironment(t *testing.T) {
 			c.value = `"x"`
 		}
 		var got launched
-		if err := p.launch(&got, p.tools["run"], json.RawMessage(`{"`+c.name+`":`+c.value+`}`), nil, nil); err != nil {
+		if _, err := p.launch(t.Context(), &got, p.tools["run"], json.RawMessage(`{"`+c.name+`":`+c.value+`}`), nil, nil, false); err != nil {
 			t.Errorf("%s: got %v, want no error", c.keys, err)
 		}
 		want := []string{"NO_COLOR=1", "TERM=dumb"}
@@ -233,7 +240,10 @@ func TestParse_refusesHostileFiles(t *testing.T) {
 		{`"stdin":{"file":"{s}/x"}`, "s", `/tools/0/stdin/file: the file is one argument of the tool`},
 		{`"stdin":{"file":"{n}"}`, "n", `/tools/0/stdin/file: the argument "n" is a path: write type: string`},
 		{`"stdin":{"file":"{bytes}"}`, "bytes", `/tools/0/stdin/file: the argument "bytes" is a path`},
-		{`"stdin":{}`, "", `/tools/0/stdin/file: the file is one argument of the tool`},
+		{`"stdin":{}`, "", `/tools/0/stdin: stdin is one argument of the tool, the path of a file or the URI of a resource`},
+		{`"stdin":{"file":"{s}","resource":"{s}"}`, "s", `/tools/0/stdin: stdin is one argument of the tool`},
+		{`"stdin":{"resource":"memo://{s}"}`, "s", `/tools/0/stdin/resource: the resource is one argument of the tool, its URI: write stdin: {resource: "{NAME}"}`},
+		{`"stdin":{"resource":"{n}"}`, "n", `/tools/0/stdin/resource: the argument "n" is a URI: write type: string`},
 		{`"stdin":{"files":"{s}"}`, "s", `/tools/0/stdin/files: unknown key "files"; did you mean "file"?`},
 		{`"stdin":{"file":"{s}","file":"{s}"}`, "s", `twice`},
 		{`"env":{"PWD":"x"}`, "", `/tools/0/env/PWD: "PWD" is no name of a variable`},
@@ -253,10 +263,6 @@ func TestParse_refusesHostileFiles(t *testing.T) {
 		{`"exit":{"1":{"ok":"x"}}`, "", `/tools/0/exit/1: an exit code means ok, error, retry`},
 		{`"stderr":"drop"`, "", `/tools/0/stderr: stderr is log or progress`},
 		{`"start":"twice"`, "", `/tools/0/start: start is once`},
-		{`"start":"once"`, "", `/tools/0/start: a program that starts once gets the values of a call by its standard input`},
-		{`"start":"once","stdin":"{s}","args":["{s}"]`, "s", `/tools/0/start: a program that starts once has the same arguments in each call`},
-		{`"start":"once","stdin":"{s}","args":[["-a","{s}"]]`, "s", `/tools/0/start: a program that starts once has the same arguments in each call`},
-		{`"start":"once","stdin":"{b}","args":[{"unless":"b","args":["-a"]}]`, "b", `/tools/0/start: a program that starts once has the same arguments in each call`},
 		{`"start":"once","stdin":"{s}","env":{"A":"{s}"}`, "s", `/tools/0/start: a program that starts once has the same variables in each call`},
 		{`"arg":[]`, "", `/tools/0/arg: unknown key "arg"; did you mean "args"?`},
 		{`"args":[]`, "s", `/tools/0/inputSchema/properties/s: the argument "s" reaches the program nowhere`},
@@ -412,7 +418,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, tool := range p.tools {
 			var got launched
-			if p.launch(&got, tool, json.RawMessage(arguments), nil, nil) != nil {
+			if _, err := p.launch(t.Context(), &got, tool, json.RawMessage(arguments), nil, nil, false); err != nil {
 				continue
 			}
 			if slices.ContainsFunc(slices.Concat(got.args, got.env), hasNUL) {

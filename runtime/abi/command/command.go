@@ -38,6 +38,8 @@ type Launcher interface {
 	// Input returns a file as a standard input, which its first read opens as the program would. A file that cannot be
 	// read ends the call.
 	Input(path string) io.Reader
+	// InputResource is Input for a resource of a plugin, by its URI.
+	InputResource(ctx context.Context, uri string) io.Reader
 	// ReadResult reads a file that the program wrote in this call, as the program would, of at most limit bytes.
 	ReadResult(path string, limit int) ([]byte, error)
 }
@@ -73,7 +75,8 @@ func (d *dialect) Bind(m *runtime.Module) runtime.Dialect {
 	}
 	p, err := Parse(raw)
 	if err == nil {
-		p.continues = m.Resumable()
+		p.continues, p.traces = m.Resumable(), &traces{}
+		p.stack, p.initializes = m.Clocked()
 	}
 	return &dialect{p, err}
 }
@@ -121,11 +124,13 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	limit := in.Limits().Output
 	out := &capture{limit: limit}
 	said := newTeller(ctx, t.stderr)
-	if err := p.launch(gate, t, jsonraw.Get(params, "arguments"), out, said); err != nil {
+	_, begun := in.Noted().(*initialized)
+	args, err := p.launch(ctx, gate, t, jsonraw.Get(params, "arguments"), out, said, begun)
+	if err != nil {
 		return nil, err
 	}
 	defer native.Attach(in)()
-	end, err := run(ctx, in)
+	end, err := run(ctx, in, args)
 	said.flush()
 	if err != nil {
 		return nil, err
@@ -142,33 +147,38 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	return t.result(content, limit)
 }
 
-// launch hands the command line and the streams to the gate.
-func (p *Program) launch(gate Launcher, t *tool, arguments json.RawMessage, stdout, stderr io.Writer) error {
+// launch hands the command line and the streams to the gate, and returns the arguments. If the program has begun, the
+// rest of a line of its trace follows on standard error.
+func (p *Program) launch(ctx context.Context, gate Launcher, t *tool, arguments json.RawMessage, stdout, stderr io.Writer, begun bool) ([]string, error) {
 	command, given, err := p.line(t, arguments)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stdin, err := t.input(gate, given)
+	stdin, err := t.input(ctx, gate, given)
 	if err == nil {
+		command.Traced = begun
 		gate.Launch(command, stdin, stdout, stderr)
 	}
-	return err
+	return command.Args, err
 }
 
 // input returns the standard input of a call; nil is at its end.
-func (t *tool) input(gate Launcher, g *given) (io.Reader, error) {
+func (t *tool) input(ctx context.Context, gate Launcher, g *given) (io.Reader, error) {
 	switch {
 	case t.stdin == nil:
 		return nil, nil
-	case t.stdinFile:
-		paths, err := g.textsOf(t.stdin)
-		if err != nil || len(paths) == 0 {
-			return nil, err
-		}
-		return gate.Input(paths[0]), nil
+	case t.stdinOf == "":
+		content, err := g.content(t.stdin)
+		return reader(content), err
 	}
-	content, err := g.content(t.stdin)
-	return reader(content), err
+	names, err := g.textsOf(t.stdin)
+	switch {
+	case err != nil || len(names) == 0:
+		return nil, err
+	case t.stdinOf == ofResource:
+		return gate.InputResource(ctx, names[0]), nil
+	}
+	return gate.Input(names[0]), nil
 }
 
 // line returns the command line of a call, and the arguments that it was made of.
@@ -227,12 +237,16 @@ type exit struct {
 	refused string // the memory that the program was refused, as the end of a message
 }
 
-// run runs the program, from where it waits for its input if it started before. A main function that returns exits with
-// zero.
-func run(ctx context.Context, in *runtime.Instance) (e exit, err error) {
-	if _, started := in.Noted().(waiting); started {
+// run runs the program, from where it waits for its input, or from its main function, if it started before. A main
+// function that returns exits with zero.
+func run(ctx context.Context, in *runtime.Instance, args []string) (e exit, err error) {
+	switch at := in.Noted().(type) {
+	case waiting:
 		err = in.Resume(ctx)
-	} else {
+	case *initialized:
+		at.give(in.Memory(), args)
+		err = in.ResumeClock(ctx)
+	default:
 		_, err = in.Call(ctx, start)
 	}
 	var end *runtime.EndError

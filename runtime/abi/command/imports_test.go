@@ -79,6 +79,8 @@ func (g *gate) LaunchServer(runtime.CommandLine, runtime.Conversation) runtime.I
 }
 func (g *gate) Input(string) io.Reader { return nil }
 
+func (g *gate) InputResource(context.Context, string) io.Reader { return nil }
+
 func (g *gate) ReadResult(string, int) ([]byte, error) { return nil, errors.New("none") }
 
 func (g *gate) Ask(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {

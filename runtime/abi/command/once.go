@@ -31,8 +31,14 @@ func (d *dialect) Lead(req runtime.Request) string {
 		return ""
 	}
 	name, _ := jsonraw.String(jsonraw.Get(req.Params, "name"))
-	if t := d.program.tools[name]; t == nil || !t.once {
+	t := d.program.tools[name]
+	if t == nil || !t.once {
 		return ""
+	}
+	if !t.constant() {
+		if l, _, err := d.program.line(t, jsonraw.Get(req.Params, "arguments")); err != nil || !fits(l.Args) {
+			return ""
+		}
 	}
 	return name
 }
@@ -49,23 +55,25 @@ func (t *tool) readStart(at place, o jsonraw.Object, _ *schema) error {
 		return nil
 	}
 	if word, _ := jsonraw.String(raw); word != "once" {
-		return at.fail("start is once: the program starts once, up to its first read of standard input, and each call goes on from there")
+		return at.fail("start is once: the program starts once, up to its first read of standard input or to its main function, and each call goes on from there")
 	}
 	t.once = true
-	if t.stdin == nil {
-		return at.fail("a program that starts once gets the values of a call by its standard input: write stdin: \"{NAME}\"")
-	}
-	for _, e := range t.args {
-		if !e.constant() {
-			return at.fail("a program that starts once has the same arguments in each call: pass values by stdin, and texts in args")
-		}
-	}
 	for _, v := range t.env {
 		if v.value != nil {
-			return at.fail("a program that starts once has the same variables in each call: pass values by stdin, and texts in env")
+			return at.fail("a program that starts once has the same variables in each call: pass values by stdin or args, and texts in env")
 		}
 	}
 	return nil
+}
+
+// constant reports whether the calls of a tool differ in nothing but their standard input.
+func (t *tool) constant() bool {
+	for _, e := range t.args {
+		if !e.constant() {
+			return false
+		}
+	}
+	return t.stdin != nil
 }
 
 // constant reports whether an entry is the same in each call.
@@ -96,6 +104,9 @@ func (p *Program) lead(ctx context.Context, in *runtime.Instance, params json.Ra
 		return nil, errors.New("the gate cannot run programs")
 	case t == nil || !p.continues:
 		return nil, refused(errNotGo)
+	}
+	if !t.constant() {
+		return p.initialize(ctx, in, t)
 	}
 	command, _, err := p.line(t, nil)
 	if err != nil {

@@ -28,7 +28,10 @@ type Program struct {
 	server *runtime.CommandLine // of a whole MCP server, which has no tools here
 	lists  json.RawMessage      // its manifest
 
-	continues bool // the module can go on in a copy that waits for input
+	continues   bool    // the module can go on in a copy that waits for input
+	initializes bool    // and in one that reads its clock
+	stack       uint32  // the end of the stack that it starts on
+	traces      *traces // of the module
 }
 
 // Parse checks a tool file in JSON. The error is a *Problem if it is about one value.

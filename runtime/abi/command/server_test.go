@@ -60,7 +60,7 @@ func TestParse_refusesABadServer(t *testing.T) {
 func TestLaunch_namesTheSecretsOfATool(t *testing.T) {
 	p := oneTool(t, `"env":{"TOKEN":"{secret.KEY}","LANG":"C"}`)
 	var got launched
-	if err := p.launch(&got, p.tools["run"], nil, nil, nil); err != nil {
+	if _, err := p.launch(t.Context(), &got, p.tools["run"], nil, nil, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	if want := map[string]string{"TOKEN": "KEY"}; !maps.Equal(got.secrets, want) {

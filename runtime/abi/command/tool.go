@@ -25,14 +25,15 @@ type tool struct {
 	used  map[string]bool // the arguments that it passes on
 	args  []entry
 	stdin *slot // nil is at its end
-	// stdinFile says that the value of stdin is the path of a file, whose content is the input.
-	stdinFile bool
-	env       []variable
-	output    output
-	exits     map[uint32]outcome
-	other     outcome // of the exit codes not listed
-	stderr    string  // "log" or "progress"
-	once      bool    // its calls go on where the program waits for its input
+	// stdinOf says what the value of stdin names, whose content is the input: "file", by its path, or "resource", by its
+	// URI. Empty is the value itself.
+	stdinOf string
+	env     []variable
+	output  output
+	exits   map[uint32]outcome
+	other   outcome // of the exit codes not listed
+	stderr  string  // "log" or "progress"
+	once    bool    // its calls go on where the program waits for its input
 }
 
 // variable is one variable of the environment: a literal text, a value of the caller, or the placeholder of a secret.
@@ -122,7 +123,7 @@ func definition(o jsonraw.Object, program string) json.RawMessage {
 func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {
 	raw, at := o.Get("stdin"), at.key("stdin")
 	if jsonraw.IsObject(raw) {
-		return t.readStdinFile(at, raw, in)
+		return t.readStdinOf(at, raw, in)
 	}
 	text, err := at.text(raw, maxText)
 	if err != nil || raw == nil {
@@ -130,37 +131,47 @@ func (t *tool) readStdin(at place, o jsonraw.Object, in *schema) error {
 	}
 	name, ok := placeholder(text)
 	if !ok {
-		return at.fail("stdin is one argument of the tool: write stdin: \"{NAME}\", or stdin: {file: \"{NAME}\"} for a file")
+		return at.fail("stdin is one argument of the tool: write stdin: \"{NAME}\", stdin: {file: \"{NAME}\"} for a file, or stdin: {resource: \"{NAME}\"} for a resource")
 	}
 	t.stdin, err = in.slot(at, name)
 	return err
 }
 
-// readStdinFile parses {file: "{NAME}"}: the argument is the path of the file that the program reads.
-func (t *tool) readStdinFile(at place, raw json.RawMessage, in *schema) error {
+// The sources of standard input that an argument names.
+const (
+	ofFile     = "file"
+	ofResource = "resource"
+)
+
+// readStdinOf parses {file: "{NAME}"} and {resource: "{NAME}"}: the argument is the path of the file, or the URI of the
+// resource, that the program reads.
+func (t *tool) readStdinOf(at place, raw json.RawMessage, in *schema) error {
 	o, err := jsonraw.ParseObject(raw)
 	if err != nil {
 		return at.fail("%v", err)
 	}
-	if err := at.keys(o, "file"); err != nil {
+	if err := at.keys(o, ofFile, ofResource); err != nil {
 		return err
 	}
-	at = at.key("file")
-	text, err := at.text(o.Get("file"), maxText)
+	if len(o) != 1 {
+		return at.fail("stdin is one argument of the tool, the path of a file or the URI of a resource: write stdin: {file: \"{NAME}\"} or stdin: {resource: \"{NAME}\"}")
+	}
+	t.stdinOf, at = o[0].Key, at.key(o[0].Key)
+	text, err := at.text(o[0].Value, maxText)
 	if err != nil {
 		return err
 	}
+	by := map[string]string{ofFile: "path", ofResource: "URI"}[t.stdinOf]
 	name, ok := placeholder(text)
 	if !ok {
-		return at.fail("the file is one argument of the tool, its path: write stdin: {file: \"{NAME}\"}")
+		return at.fail("the %s is one argument of the tool, its %s: write stdin: {%[1]s: \"{NAME}\"}", t.stdinOf, by)
 	}
 	if t.stdin, err = in.slot(at, name); err != nil {
 		return err
 	}
 	if t.stdin.kind != "string" || t.stdin.base64 {
-		return at.fail("the argument %q is a path: write type: string in its schema, and no contentEncoding", clip(name))
+		return at.fail("the argument %q is a %s: write type: string in its schema, and no contentEncoding", clip(name), by)
 	}
-	t.stdinFile = true
 	return nil
 }
 

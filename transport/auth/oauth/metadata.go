@@ -13,7 +13,7 @@ func (r *Resource) Metadata() []byte {
 		Scopes   []string `json:"scopes_supported,omitempty"`
 		Methods  []string `json:"bearer_methods_supported"`
 		Name     string   `json:"resource_name"`
-	}{Resource: r.url, Scopes: r.supported, Methods: []string{"header"}, Name: "Sallyport"}
+	}{Resource: r.url, Scopes: r.scopes, Methods: []string{"header"}, Name: "Sallyport"}
 	for _, i := range r.issuers {
 		m.Servers = append(m.Servers, i.URL)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,8 +29,8 @@ type Options struct {
 	Issuers []Issuer
 	// Scopes are required of each token.
 	Scopes []string
-	// Supported are further scopes that clients may ask for.
-	Supported []string
+	// Implied are the narrower scopes that a broader one has in it, at any depth; nil is none.
+	Implied map[string][]string
 	// Skew is the tolerated difference of clocks, at most MaxSkew; 0 means one minute.
 	Skew time.Duration
 
@@ -38,14 +39,15 @@ type Options struct {
 
 // Resource verifies the tokens for one endpoint. It is safe for concurrent use.
 type Resource struct {
-	url               string
-	place             *url.URL
-	issuers           []*issuer
-	scopes, supported []string
-	skew              time.Duration
-	now               func() time.Time
-	client            *http.Client
-	cache             *cache
+	url     string
+	place   *url.URL
+	issuers []*issuer
+	scopes  []string
+	implied func([]string) []string
+	skew    time.Duration
+	now     func() time.Time
+	client  *http.Client
+	cache   *cache
 }
 
 // Open reads the metadata and the keys of each issuer. An error means that clients could not sign in.
@@ -58,7 +60,7 @@ func Open(ctx context.Context, o *Options) (*Resource, error) {
 		return nil, fmt.Errorf("the address of the resource: %w", err)
 	}
 	r := &Resource{
-		url: o.URL, place: place, scopes: union(o.Scopes), supported: union(o.Scopes, o.Supported),
+		url: o.URL, place: place, scopes: union(o.Scopes), implied: o.WithImplied,
 		skew: o.Skew, now: o.now, client: newClient(), cache: newCache(),
 	}
 	if r.skew == 0 {
@@ -84,6 +86,22 @@ func union(lists ...[]string) []string {
 	return slices.Compact(all)
 }
 
+// maxImplied bounds the scopes that imply others: each token is compared with them.
+const maxImplied = 256
+
+// WithImplied returns scopes with those that they imply, sorted and each once.
+func (o *Options) WithImplied(scopes []string) []string {
+	all := union(scopes)
+	for i := 0; i < len(all); i++ {
+		for _, s := range o.Implied[all[i]] {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return union(all)
+}
+
 // Check refuses options that contradict each other, without a request. It does not read the URL.
 func (o *Options) Check() error {
 	if len(o.Issuers) == 0 {
@@ -92,7 +110,10 @@ func (o *Options) Check() error {
 	if o.Skew < 0 || o.Skew > MaxSkew {
 		return fmt.Errorf("a skew of %v is not between 0 and %v", o.Skew, MaxSkew)
 	}
-	for _, s := range slices.Concat(o.Scopes, o.Supported) {
+	if len(o.Implied) > maxImplied {
+		return fmt.Errorf("%d scopes imply others: %d may", len(o.Implied), maxImplied)
+	}
+	for _, s := range slices.Concat(append(slices.Collect(maps.Values(o.Implied)), o.Scopes, slices.Collect(maps.Keys(o.Implied)))...) {
 		if !IsScope(s) {
 			return fmt.Errorf("%q is not a scope: it may hold visible ASCII but quotes and backslashes", s)
 		}
@@ -141,19 +162,14 @@ func (r *Resource) Verify(ctx context.Context, token string) (identity.Identity,
 	return id, nil
 }
 
-// Missing returns the refusal of a caller that lacks a scope, besides those that each token needs. It names all scopes
-// that the caller's next token needs, with those that it has, so that no step takes another back.
+// Missing returns the refusal of a caller that lacks one of the scopes that it needs, or that each token needs; nil if
+// it has all. It names all of both at once, so that one step is enough (Scope Challenge Handling of MCP's authorization).
 func (r *Resource) Missing(granted, needed []string) *Failure {
 	all := union(r.scopes, needed)
 	if !slices.ContainsFunc(all, func(s string) bool { return !slices.Contains(granted, s) }) {
 		return nil
 	}
-	for _, s := range granted {
-		if slices.Contains(r.supported, s) {
-			all = append(all, s)
-		}
-	}
-	return &Failure{Code: InsufficientScope, Reason: "the access token lacks a scope", Scopes: union(all)}
+	return &Failure{Code: InsufficientScope, Reason: "the access token lacks a scope", Scopes: all}
 }
 
 // verify verifies a token that is not in the cache.
@@ -197,6 +213,7 @@ func (r *Resource) confirm(ctx context.Context, d digest, token string, c *claim
 	if err != nil {
 		return v, err
 	}
+	id.Scopes = r.implied(id.Scopes)
 	if latest := r.now().Add(most); until.IsZero() || until.After(latest) {
 		until = latest
 	}

@@ -20,8 +20,8 @@ function el(tag, className, ...inside) {
   return e;
 }
 
-async function ask(path, body) {
-  const init = { headers: { Authorization: "Bearer " + token }, cache: "no-store" };
+async function ask(path, body, signal) {
+  const init = { headers: { Authorization: "Bearer " + token }, cache: "no-store", signal: signal };
   if (body) {
     init.method = "POST";
     init.headers["Content-Type"] = "application/json";
@@ -125,14 +125,16 @@ function asks(place, text, about, yes) {
   no.focus(); // a second Enter is a no
 }
 
+// clock is the time of an event, with its day if that is not today.
 function clock(text) {
-  return new Date(text).toLocaleTimeString();
+  const at = new Date(text);
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString() : at.toLocaleString();
 }
 
 function question(q) {
   const card = el("article", "card question");
   const about = q.plugin + " wants to " + q.effect;
-  card.append(el("p", "", el("strong", "", q.plugin), " wants to ", el("code", "", q.effect)));
+  card.append(el("p", "", el("strong", "", q.plugin), " wants to ", el("code", "effect", q.effect)));
   if (q.why) card.append(el("p", "says soft", "it says: " + q.why));
   card.append(el("p", "soft small", "for " + q.principal + ", since " + clock(q.asked) + ", " + q.digest.slice(0, 19)));
   const open = (text) => (text ? ", for an hour or always with " + text : "");
@@ -229,21 +231,62 @@ function showForms(list) {
 }
 
 function call(c) {
-  const did = el("span", "small");
+  const did = el("span", "did small");
   for (const e of c.effects || []) did.append(el("code", "", e), el("br"));
-  const more = el("div", "");
+  const more = el("div", "wide");
   for (const d of c.denials || []) {
     did.append(el("code", "bad", "refused: " + d.effect), el("br"));
     if (d.line) more.append(allows(c, d)); else if (d.why) did.append(el("span", "soft", d.why), el("br"));
   }
-  const row = el("div", "row", el("span", "soft small", clock(c.at)), el("span", "", c.plugin + (c.tool ? " · " + c.tool : "")), did,
-    el("span", c.outcome === "ok" ? "ok small" : "bad small", (c.outcome || "-") + " · " + c.ms.toFixed(0) + " ms"));
-  if (more.firstChild) { more.className = "wide"; row.append(more); }
+  const row = el("div", "row", el("span", "at soft small", clock(c.at)), el("span", "who", c.plugin + (c.tool ? " · " + c.tool : "")), did,
+    el("span", "end", el("span", c.outcome === "ok" ? "ok small" : "bad small", (c.outcome || "-") + " · " + c.ms.toFixed(0) + " ms"), " ", receipt(c, more)));
+  row.append(more);
   return row;
+}
+
+// receipts are those that are open, by call: they stay open while the page refreshes.
+const receipts = new Map();
+
+// receipt is the button that shows the lines of the audit log of a call, and hides them.
+function receipt(c, place) {
+  const about = c.plugin + (c.tool ? " " + c.tool : "") + ", " + c.outcome + ", " + clock(c.at) + ", " + c.id;
+  const box = el("pre", "words small");
+  const b = press("Receipt", "quiet", about, async () => {
+    try {
+      if (receipts.has(c.id)) receipts.delete(c.id); else receipts.set(c.id, (await order({ do: "receipt", call: c.id })).text);
+      fill();
+      if (receipts.has(c.id)) box.focus();
+    } catch (err) { complain(b, err); }
+  });
+  const fill = () => {
+    box.hidden = !receipts.has(c.id);
+    b.setAttribute("aria-expanded", String(!box.hidden));
+    box.replaceChildren(...(receipts.get(c.id) || "").split("\n").flatMap((line) => [visible(line), "\n"]));
+  };
+  box.tabIndex = 0;
+  box.setAttribute("aria-label", "receipt of " + spoken(about));
+  place.append(box);
+  fill();
+  return b;
 }
 
 // order has the host do what was shown.
 function order(what) { return ask("/order", what); }
+
+// found are the calls of the last search, null for the newest calls.
+let found = null;
+
+// find searches the whole audit log; without a word the newest calls are shown again.
+async function find() {
+  const word = document.getElementById("word").value.trim();
+  const told = document.getElementById("found");
+  try {
+    found = word ? await order({ do: "find", word: word }) : null;
+    told.textContent = !found ? "" : visible((found.length === 1 ? "1 call names " : (found.length || "no") + " calls name ") + word + ", the newest first");
+  } catch (err) { told.textContent = visible(err.message); }
+  await look();
+}
+document.getElementById("find").addEventListener("submit", (e) => { e.preventDefault(); find(); });
 
 // allows is the button that adds the narrowest line which would have allowed a refused effect: it shows what it writes
 // first.
@@ -314,6 +357,95 @@ function carried(answers, about) {
     el("label", "small", tick, " with Approve, these answers hold for the new bytes too; else they are forgotten")];
 }
 
+// fetching is the fetch of the last link: the next one ends it.
+let fetching = null;
+
+// offer shows the plugin of a link. Nothing is installed before somebody says so on the card.
+async function offer() {
+  const what = { host: document.getElementById("folder").value, link: document.getElementById("link").value.trim() };
+  const told = document.getElementById("fetched");
+  const place = document.getElementById("offer");
+  if (fetching) fetching.abort();
+  place.replaceChildren();
+  told.textContent = "";
+  if (!what.link) return;
+  const mine = fetching = new AbortController();
+  told.textContent = "it is being fetched and examined";
+  try {
+    const o = await ask("/order", { ...what, do: "offer" }, mine.signal);
+    if (fetching !== mine) return;
+    told.textContent = "";
+    place.replaceChildren(offered(what, o));
+    place.querySelector("pre").focus();
+  } catch (err) {
+    if (fetching === mine) told.textContent = visible(err.message);
+  }
+}
+document.getElementById("add").addEventListener("submit", (e) => { e.preventDefault(); offer(); });
+
+// wanted is a tick for each line that a plugin wants: without it the line is not granted.
+function wanted(o) {
+  const ticks = o.wants.map((w) => {
+    const tick = el("input");
+    tick.type = "checkbox";
+    tick.value = w.line;
+    return tick;
+  });
+  const list = o.wants.map((w, i) => el("p", "", el("label", "small", ticks[i], " it may ", el("code", "", w.line)),
+    w.why ? el("span", "says soft small", " it says: " + w.why) : ""));
+  return [list, () => ticks.filter((t) => t.checked).map((t) => t.value)];
+}
+
+// offered is the card of a plugin that is not installed.
+function offered(what, o) {
+  const card = el("article", "card question");
+  card.dataset.key = "offer " + o.name;
+  const text = el("pre", "words small");
+  text.tabIndex = 0;
+  text.setAttribute("aria-label", "description of " + spoken(o.name));
+  for (const line of o.text.split("\n")) text.append(visible(line), "\n");
+  const [list, lines] = wanted(o);
+  const about = o.name + ", which is not installed";
+  const place = el("div", "buttons");
+  const close = (report) => {
+    card.replaceChildren(...report);
+    const heading = document.getElementById("h-plugins");
+    if (!report.length) card.remove();
+    heading.focus();
+  };
+  place.append(press("Install", "allow", about, async () => {
+    const chosen = lines();
+    asks(place, "Install " + o.name + (chosen.length ? " with " + chosen.length + " of its " + o.wants.length + " wants?" : " without any grant?"), about, async () => {
+      try {
+        const r = await order({ ...what, do: "install", seen: o.seen, lines: chosen });
+        const report = el("pre", "small ok");
+        for (const line of r.text.split("\n")) report.append(visible(line), "\n");
+        close([report]);
+      } catch (err) { complain(place, err); }
+      await look();
+    });
+  }), press("Cancel", "deny", about, async () => close([])));
+  card.append(el("p", "", el("strong", "", o.name), " is not installed. What it says of itself is not verified:"), text, ...list, place);
+  return card;
+}
+
+// nameFolders lists the folders that a plugin can be added to.
+function nameFolders(hosts) {
+  const select = document.getElementById("folder");
+  const all = hosts.filter((h, i) => hosts.findIndex((o) => o.dir === h.dir) === i);
+  const text = JSON.stringify(all.map((h) => [h.id, h.dir]));
+  if (select.dataset.shown === text) return;
+  select.dataset.shown = text;
+  const was = select.selectedOptions[0]?.textContent;
+  select.replaceChildren(...all.map((h) => {
+    const e = el("option", "", h.dir);
+    e.value = h.id;
+    e.selected = e.textContent === was;
+    return e;
+  }));
+  document.getElementById("into").hidden = all.length < 2;
+}
+
 function plugin(p) {
   const card = el("article", "card");
   if (p.where) card.append(el("p", "soft small", p.where));
@@ -340,9 +472,9 @@ function plugin(p) {
 function answer(a) {
   const how = a.refused ? "refused" : a.once ? "once" : "allowed";
   const until = a.expires ? "until " + new Date(a.expires).toLocaleString() : "always";
-  return el("div", "row", el("span", a.refused ? "bad small" : "ok small", how), el("span", "", a.plugin),
-    el("span", "", el("code", "", a.what), " ", el("span", "soft small", until)),
-    button("Take back", "", a.plugin + " " + how + " " + a.what, { id: a.id, answer: "revoke" }));
+  return el("div", "row", el("span", (a.refused ? "bad" : "ok") + " at small", how), el("span", "who", a.plugin),
+    el("span", "did", el("code", "", a.what), " ", el("span", "soft small", until)),
+    button("Take back", "end", a.plugin + " " + how + " " + a.what, { id: a.id, answer: "revoke" }));
 }
 
 // keyOf finds what an element is about again after it was made anew: the card or row, and the label of a button.
@@ -416,14 +548,16 @@ async function look() {
     const n = s.questions.length + s.forms.length;
     const plugins = pluginsOf(s.hosts || []);
     const waiting = plugins.filter((p) => p.waits);
-    nameHosts(s.hosts || [], n + waiting.length);
-    document.getElementById("n-held").textContent = waiting.length || "";
+    const open = waiting.filter((p) => !p.rejected).length; // a rejected one needs no answer
+    nameHosts(s.hosts || [], n + open);
+    nameFolders(s.hosts || []);
+    document.getElementById("n-held").textContent = open || "";
     document.getElementById("n-questions").textContent = n || "";
     showForms(s.forms);
     show("questions", s.questions, question, "No grant waits for an answer.");
     show("held", waiting, plugin, "No plugin is held.");
-    show("calls", s.calls, call, "No calls yet.");
-    show("plugins", plugins.filter((p) => !p.waits), plugin, plugins.length ? "All plugins are held." : "No host runs.");
+    show("calls", found || s.calls, call, found ? "No call names it." : "No calls yet.");
+    show("plugins", plugins.filter((p) => !p.waits), plugin, plugins.length ? "All plugins are held." : (s.hosts || []).length ? "No plugin is installed." : "No host runs.");
     show("answers", s.answers, answer, "Nothing was answered.");
     status("live");
   } catch (err) {

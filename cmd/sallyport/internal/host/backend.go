@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,6 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -42,15 +44,17 @@ type backend struct {
 	settings *settings.Settings
 	store    *store.Store
 	note     func(consent.Answered) error
+	offering Offering
 	latest   *audit.Latest
 
-	reviewing sync.Mutex // held while a folder is loaded
+	reviewing  sync.Mutex // held while a folder is loaded
+	installing sync.Mutex // held during an installation
 }
 
 var _ console.Backend = (*backend)(nil)
 
-func newBackend(s *settings.Settings, kept *store.Store, note func(consent.Answered) error) *backend {
-	return &backend{settings: s, store: kept, note: note, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
+func newBackend(s *settings.Settings, kept *store.Store, note func(consent.Answered) error, offering Offering) *backend {
+	return &backend{settings: s, store: kept, note: note, offering: offering, latest: audit.NewLatest(s.State().Audit(), shownCalls)}
 }
 
 func (h *backend) members() []hostState {
@@ -91,17 +95,73 @@ func (h *backend) Calls() ([]console.Call, error) {
 	all := h.members()
 	calls := []console.Call{}
 	for _, l := range lines {
-		c, ok := shownCall(l.Text)
-		if !ok {
-			continue
+		if c, ok := shownCall(l.Text); ok {
+			calls = append(calls, served(c, l.Chain, all))
 		}
-		if i := slices.IndexFunc(all, func(m hostState) bool { return m.Chain == l.Chain }); i >= 0 {
-			c.Host = all[i].ID
-		}
-		dropCovered(&c, all)
-		calls = append(calls, c)
 	}
 	return calls, nil
+}
+
+// served adds the host that served a call, and removes suggested lines that it does not need any more.
+func served(c console.Call, chain string, all []hostState) console.Call {
+	if i := slices.IndexFunc(all, func(m hostState) bool { return m.Chain == chain }); i >= 0 {
+		c.Host = all[i].ID
+	}
+	dropCovered(&c, all)
+	return c
+}
+
+// Find returns the newest calls of the whole audit log that name a word.
+func (h *backend) Find(ctx context.Context, word string) ([]console.Call, error) {
+	found := []console.Call{}
+	newest := func() {
+		slices.SortStableFunc(found, func(a, b console.Call) int { return b.At.Compare(a.At) })
+		found = found[:min(len(found), shownCalls)]
+	}
+	all := h.members()
+	word = strings.ToLower(word)
+	err := audit.Read(h.settings.State().Audit(), func(l audit.Line) bool {
+		if c, ok := shownCall(l.Text); ok && names(c, word) {
+			found = append(found, served(c, l.Chain, all))
+		}
+		if len(found) == 2*shownCalls {
+			newest()
+		}
+		return ctx.Err() == nil
+	})
+	newest()
+	return found, errors.Join(err, ctx.Err())
+}
+
+// Receipt returns the lines of the audit log of one call: one that was continued has a line for each run. A long text is cut
+// behind a line, as a page with a million of them shows nothing.
+func (h *backend) Receipt(ctx context.Context, call string) (string, error) {
+	var out bytes.Buffer
+	err := audit.Read(h.settings.State().Audit(), func(l audit.Line) bool {
+		if id, ok := jsonraw.String(jsonraw.Get(l.Text, "call")); ok && id == call {
+			if err := json.Indent(&out, l.Text, "", "  "); err == nil {
+				out.WriteByte('\n')
+			}
+		}
+		return ctx.Err() == nil && out.Len() < maxReview
+	})
+	if err = errors.Join(err, ctx.Err()); err == nil && out.Len() == 0 {
+		err = fmt.Errorf("no call %q is in the audit log", call)
+	}
+	text := strings.TrimSuffix(out.String(), "\n")
+	if len(text) > maxReview {
+		text = text[:strings.LastIndexByte(text[:maxReview], '\n')+1] + "… the rest: sallyport audit show " + call
+	}
+	return text, err
+}
+
+// names reports whether a call has a word in lower case in any text that the page shows of it.
+func names(c console.Call, word string) bool {
+	texts := append([]string{c.ID, c.Plugin, c.Tool, c.Outcome}, c.Effects...)
+	for _, d := range c.Denials {
+		texts = append(texts, d.Effect, d.Line, d.Why)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
 }
 
 // dropCovered removes suggested lines from denials that current grants already cover.

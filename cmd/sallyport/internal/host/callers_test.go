@@ -24,6 +24,8 @@ var (
 	callerNames = []string{"token:ann", "token:Ann", "token:bob", "anonymous", "stdio:1000", "all", "ops"}
 	roleNames   = []string{"ops", "dev", "read", "Ops", "token:ann", "all"}
 	toolsOfAll  = []string{"a", "b", "c"}
+	// scopesOfRules are needed for calls of listed tools.
+	scopesOfRules = []string{"read", "dev"}
 )
 
 // some returns each word with a probability of a third.
@@ -61,6 +63,9 @@ func generated(r *rand.Rand) string {
 			if only := some(r, toolsOfAll); len(only) > 0 {
 				fmt.Fprintf(&b, "        publish: %s\n", quoted(only))
 			}
+			if scopes := some(r, scopesOfRules); len(scopes) > 0 {
+				fmt.Fprintf(&b, "        scopes: %s\n", quoted(scopes))
+			}
 		}
 	}
 	return b.String()
@@ -87,7 +92,7 @@ func TestCallers_canListSearchAndCallAgree(t *testing.T) {
 	search := protocol.NewServer(reg, &protocol.Options{Search: true})
 	defer search.Close(context.Background())
 	r := rand.New(rand.NewPCG(16, 2))
-	shown, hidden := 0, 0
+	shown, lacking, hidden := 0, 0, 0
 	for range 60 {
 		text := generated(r)
 		file := filepath.Join(t.TempDir(), "sallyport.yaml")
@@ -110,25 +115,29 @@ func TestCallers_canListSearchAndCallAgree(t *testing.T) {
 			found := respond(t, search, id, "tools/call", `"name":"sallyport-search","arguments":{"query":"word"},`)
 			for _, p := range s.Plugins {
 				for _, tool := range toolsOfAll {
-					_, want := p.Publishes(id, tool)
+					_, seen := p.Publishes(id, tool)
+					want := seen && p.Lacking(id, tool) == nil
 					name := p.Name + "-" + tool
 					got := []bool{strings.Contains(list, `"`+name+`"`), strings.Contains(found, `"`+name+`"`) || strings.Contains(found, `\"`+name+`\"`),
-						called(t, respond(t, plain, id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{},`, name)), name),
-						called(t, respond(t, search, id, "tools/call", fmt.Sprintf(`"name":"sallyport-call","arguments":{"name":%q,"arguments":{}},`, name)), name)}
-					if slices.Contains(got, !want) {
-						t.Fatalf("%s\n%v, %s: got list, search, call and call by search %v, want %v", text, id, name, got, want)
+						called(t, respond(t, plain, id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{},`, name)), name, seen),
+						called(t, respond(t, search, id, "tools/call", fmt.Sprintf(`"name":"sallyport-call","arguments":{"name":%q,"arguments":{}},`, name)), name, seen)}
+					if !slices.Equal(got, []bool{seen, seen, want, want}) {
+						t.Fatalf("%s\n%v, %s: got list, search, call and call by search %v, want %v and %v", text, id, name, got, seen, want)
 					}
-					if want {
+					switch {
+					case want:
 						shown++
-					} else {
+					case seen:
+						lacking++
+					default:
 						hidden++
 					}
 				}
 			}
 		}
 	}
-	if shown < 500 || hidden < 500 {
-		t.Errorf("got %d shown and %d hidden tools, want 500 of each", shown, hidden)
+	if shown < 500 || lacking < 100 || hidden < 500 {
+		t.Errorf("got %d callable, %d listed and %d hidden tools, want 500, 100 and 500", shown, lacking, hidden)
 	}
 }
 
@@ -142,14 +151,15 @@ func respond(t *testing.T, s *protocol.Server, id identity.Identity, method, par
 	return string(c.Handle(t.Context(), m, func([]byte) {}).Body)
 }
 
-// called reports whether a call had a result; anything but an unknown tool is an error of the test.
-func called(t *testing.T, answer, name string) bool {
+// called reports whether a call had a result. The error of a listed tool is the lack of a scope, and that of others an
+// unknown tool.
+func called(t *testing.T, answer, name string, listed bool) bool {
 	t.Helper()
 	if strings.Contains(answer, `"resultType":"complete"`) {
 		return true
 	}
-	if !strings.Contains(answer, "unknown tool") {
-		t.Fatalf("%s: got %s, want a result or an unknown tool", name, answer)
+	if want := map[bool]string{true: "needs the scope", false: "unknown tool"}[listed]; !strings.Contains(answer, want) {
+		t.Fatalf("%s: got %s, want a result or %s", name, answer, want)
 	}
 	return false
 }

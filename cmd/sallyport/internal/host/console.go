@@ -136,10 +136,10 @@ func (t *consoleLease) release() {
 
 // Console serves the console of the state folder while no other process does, and publishes this host's state for it.
 // Over HTTP it prints to out how to open the console, with the address if out is read by a person. Call it before any
-// tool call, and call stop at the end.
-func (h *Host) Console(out io.Writer, person bool) (stop func(), err error) {
+// tool call, and call stop at the end. offering prepares the plugins that are added on the page.
+func (h *Host) Console(out io.Writer, person bool, offering Offering) (stop func(), err error) {
 	t, err := newConsoleLease(h.settings, h.log, func() *console.Console {
-		return console.New(console.Options{Store: h.Store, Note: h.note, Backend: newBackend(h.settings, h.Store, h.note), Logger: h.log})
+		return console.New(console.Options{Store: h.Store, Note: h.note, Backend: newBackend(h.settings, h.Store, h.note, offering), Logger: h.log})
 	})
 	if errors.Is(err, ErrNoConsole) {
 		return func() {}, nil
@@ -223,7 +223,7 @@ func ConsoleCommand(s *settings.Settings) string {
 
 // FindConsole returns the console's address with its token. If no other process serves the console, this one does until
 // stop is called, and serving is true.
-func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving bool, stop func(), err error) {
+func FindConsole(s *settings.Settings, log *slog.Logger, offering Offering) (at string, serving bool, stop func(), err error) {
 	if err := userfile.MakeFolder(s.Text("state")); err != nil {
 		return "", false, nil, err
 	}
@@ -234,7 +234,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger) (at string, serving boo
 			_, err := log.Append(a.Members())
 			return errors.Join(err, log.Close())
 		}
-		return console.New(console.Options{Store: kept, Note: note, Backend: newBackend(s, kept, note), Logger: log})
+		return console.New(console.Options{Store: kept, Note: note, Backend: newBackend(s, kept, note, offering), Logger: log})
 	})
 	if err != nil {
 		return "", false, nil, errors.Join(err, kept.Close())
@@ -283,7 +283,7 @@ func (h *Host) shown() []console.Plugin {
 	for _, p := range h.Registry.Plugins() {
 		if p.File != "" {
 			all = append(all, console.Plugin{
-				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings, Waits: p.Waits,
+				Name: p.Name, State: string(p.State), Version: p.Version, Error: p.Error, Wants: p.Wants, Grants: p.Grants, Ceilings: p.Ceilings, Waits: p.Waits, Rejected: p.Rejected,
 			})
 		}
 	}

@@ -31,7 +31,7 @@ func TestFindConsole_waits(t *testing.T) {
 		t.Fatal(free, err)
 	}
 	find := func() (string, error) {
-		at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler))
+		at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler), nil)
 		if err == nil {
 			stop()
 		}
@@ -61,7 +61,7 @@ func TestFindConsole_waits(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler))
+	at, serving, stop, err := FindConsole(s, slog.New(slog.DiscardHandler), nil)
 	if err != nil || !serving || at == want {
 		t.Fatalf("got %q %v %v", at, serving, err)
 	}

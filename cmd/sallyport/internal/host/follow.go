@@ -133,6 +133,7 @@ func (h *Host) configure(inForce, next *settings.Settings) error {
 	if err := h.Registry.Reconfigure(plugins, defaults); err != nil {
 		return err
 	}
+	h.usage.Set(next.Quotas)
 	h.Engine.Keep(uint64(next.Bytes("limits.kept")))
 	h.Engine.LimitLoaded(uint64(next.Bytes("limits.loaded")))
 	return nil

@@ -31,6 +31,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -53,6 +54,8 @@ type Options struct {
 	Ended func(receipt.Receipt, receipt.Caller)
 	// Waited is called with the time that a call waited, see runtime.EngineOptions; it may be nil.
 	Waited func(time.Duration)
+	// Audited is called with each line of the audit log, see audit.Options.Line; it may be nil.
+	Audited func(at time.Time, line []byte)
 	// Keys is the folder of the plugins' keys in place of the state folder; "" is that.
 	Keys string
 }
@@ -70,6 +73,7 @@ type Host struct {
 	flags    string // settings.Flags for the commands shown to the operator
 
 	clients clientNames
+	usage   *usage.Meter
 }
 
 // Open starts the engine and the gates, and loads the plugins. The caller must call Close.
@@ -88,6 +92,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		audit: audit.New(s.State().Audit(), audit.Options{
 			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
 			Keep:   audit.Keep{Age: age, Bytes: size},
+			Line:   o.Audited,
 		}),
 	}
 	if err := h.Store.Check(ctx); errors.Is(err, store.ErrUnavailable) {
@@ -95,6 +100,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	} else if err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), h.Store.Close(), engine.Close(context.WithoutCancel(ctx)))
 	}
+	h.usage = usage.New(usage.Options{Store: h.Store, Logger: log})
+	h.usage.Set(s.Quotas)
 	gates := h.gateOptions(o.Files)
 	gates.Web.Instead, gates.Ended = o.Web, o.Ended
 	h.Gates = hostfuncs.NewHost(gates)
@@ -163,6 +170,7 @@ func (h *Host) gateOptions(files []registry.File) *hostfuncs.Options {
 		State:  s.Text("state"),
 		Audit:  h.audit,
 		Store:  h.Store,
+		Usage:  h.usage,
 
 		Operator:     asked,
 		Forms:        forms,

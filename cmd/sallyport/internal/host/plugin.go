@@ -81,7 +81,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 // callerRules returns the rules for the registry.
 func callerRules(rules []settings.CallerRule) (all []catalog.CallerRule) {
 	for _, r := range rules {
-		all = append(all, catalog.CallerRule{Who: r.Callers, Only: r.Publish})
+		all = append(all, r.Rule())
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,22 +27,39 @@ type step struct {
 
 // Commit installs the candidate, with grant lines for it. See the package comment for the order of its writes.
 func (c *Candidate) Commit(ctx context.Context, grants []string) error {
-	addition, err := settings.AddAll(c.settings.Watched(), c.Name, grants)
-	if err != nil && len(grants) > 0 {
+	if err := c.unchanged(); err != nil {
 		return err
 	}
+	file := c.settings.Watched()
+	bounds, err := settings.AddSection(file, c.Name, c.Section)
+	if err != nil && !c.Section.Empty() {
+		return err
+	}
+	if _, err := settings.AddAll(file, c.Name, grants); err != nil && len(grants) > 0 {
+		return err
+	}
+	bound := step{"section", func(context.Context) error {
+		if c.Section.Empty() {
+			return nil
+		}
+		return bounds.Write()
+	}}
 	keep := step{"copy", func(context.Context) error { return c.keepOld() }}
 	pin := step{"pin", c.pin}
 	allow := step{"grants", func(context.Context) error {
 		if len(grants) == 0 {
 			return nil
 		}
+		addition, err := settings.AddAll(file, c.Name, grants)
+		if err != nil {
+			return err
+		}
 		return addition.Write()
 	}}
 	place := step{"file", func(context.Context) error { return c.place() }}
-	order := []step{keep, place, pin, allow}
+	order := []step{bound, keep, place, pin, allow}
 	if c.New() || c.Review == nil {
-		order = []step{pin, allow, place}
+		order = []step{bound, pin, allow, place}
 	}
 	for _, s := range order {
 		if c.before != nil {
@@ -54,6 +72,25 @@ func (c *Candidate) Commit(ctx context.Context, grants []string) error {
 		}
 	}
 	return nil
+}
+
+// unchanged returns an error if the name was taken, or other bytes of it approved, since Prepare: the operator answered
+// about a different state.
+func (c *Candidate) unchanged() error {
+	l, err := host.OpenLock(c.settings, lock.Options{Locked: true, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if now, _ := l.Pin(c.Name); now.Digest != c.Before.Digest {
+		return fmt.Errorf("other bytes of %s were approved in the meantime: nothing was changed, and the same command asks about them", c.Name)
+	}
+	if c.settings, err = c.settings.Reload(); err != nil {
+		return err
+	}
+	if want := c.required(); want != "" && want != c.Description.Digest {
+		return fmt.Errorf("its bytes are %s, and digest: of the settings names %s", c.Description.Digest, want)
+	}
+	return c.claim(l)
 }
 
 // pin stores the bytes and approves them.
@@ -70,7 +107,7 @@ func (c *Candidate) keepOld() error {
 	if err != nil || l.Copies.HasAll(c.Before) {
 		return err
 	}
-	old, _, err := toolfile.Read(c.File)
+	old, _, err := toolfile.Read(module(c.File))
 	if err != nil || fileid.Digest(old) != c.Before.Digest {
 		return nil // they are lost already
 	}

@@ -8,13 +8,16 @@
 // An installation is four writes: the copy of the bytes, their pin in the lock file, the grants and the file in the
 // folder. Their order makes one of them the switch, so that a crash in between leaves the previous state serving:
 //
-//	new plugin   copy ── pin ── grants ── file ◀ switch     a pin without a file serves nothing
-//	update       copy ── file ── pin ◀ switch ── grants     a file that is not pinned is held, and the old bytes serve
+//	new plugin   section ── pin ── grants ── file ◀ switch              a pin without a file serves nothing
+//	update       section ── copy ── file ── pin ◀ switch ── grants      a file that is not pinned is held, and the old bytes serve
+//
+// The section of an imported plugin only bounds it, so that it comes first.
 //
 // Commit can be repeated after a crash.
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +36,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
@@ -61,11 +65,17 @@ type Candidate struct {
 	Review *registry.Review
 	// Before is the pin of the name; without a digest if it has none.
 	Before lock.Pin
-	Note   string // a remark on its source, which is shown before it is installed; "" is none
+	// Returned means that the bytes were approved before, and replaced since.
+	Returned bool
+	Note     string // a remark on its source, which is shown before it is installed; "" is none
+	// Section has values that bound the plugin. They are written before any of its bytes serve.
+	Section settings.Section
 
 	settings *settings.Settings
 	artifact *source.Artifact
 	staged   string                  // folder of the staged file
+	replace  bool                    // also a plugin of another origin
+	chosen   bool                    // the operator chose the name
 	before   func(step string) error // called before each write, in tests; nil is none
 }
 
@@ -103,7 +113,8 @@ func (e *AlikeError) Error() string {
 // Prepare stages a plugin, reads its manifest without any grant, and compares it with the pinned bytes of its name. The
 // caller must call Close. Nothing changes before Commit.
 func Prepare(ctx context.Context, o Options) (c *Candidate, err error) {
-	c = &Candidate{Name: o.Name, Origin: o.Artifact.Origin, Provenance: o.Artifact.Provenance, settings: o.Settings, artifact: o.Artifact}
+	c = &Candidate{Name: o.Name, Origin: o.Artifact.Origin, Provenance: o.Artifact.Provenance, settings: o.Settings, artifact: o.Artifact,
+		replace: o.Replace, chosen: o.Name != ""}
 	stem := o.Name
 	if stem == "" {
 		stem, err = o.Artifact.Name()
@@ -122,7 +133,7 @@ func Prepare(ctx context.Context, o Options) (c *Candidate, err error) {
 		return nil, err
 	}
 	c.Before, _ = l.Pin(c.Name)
-	if err := c.claim(l, o.Replace, o.Name != ""); err != nil {
+	if err := c.claim(l); err != nil {
 		return nil, err
 	}
 	if err := c.stage(); err != nil {
@@ -202,13 +213,14 @@ func (c *Candidate) examine(ctx context.Context, log *slog.Logger, l *lock.Lock)
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
 	d, err := plugin.Inspect(ctx, file, host.Dialects(), plugin.NewDescriber(h.Engine, h.Gates))
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), file+": "))
+		return cmp.Or(errors.Unwrap(err), err) // without the staged file
 	}
 	d.File, c.Description = c.File, d
 	if want := c.required(); want != "" && want != d.Digest {
 		return fmt.Errorf("its bytes are %s, and digest: of the settings names %s", d.Digest, want)
 	}
 	c.Origin.Version = d.Manifest.Version
+	c.Returned = !c.New() && c.Before.Digest != d.Digest && l.Copies.Has(d.Digest)
 	c.Wants = plugin.Wants(d.Manifest.Wants, d.Manifest)
 	if err := h.Registry.Ready(ctx); err != nil {
 		return err
@@ -238,12 +250,20 @@ func (c *Candidate) required() string {
 
 // inPlace reports whether the file in the plugin folder has the bytes of the candidate.
 func (c *Candidate) inPlace() bool {
-	content, _, err := toolfile.Read(c.File)
-	return err == nil && fileid.Digest(content) == c.Description.Digest
+	content, _, err := toolfile.Read(module(c.File))
+	return err == nil && fileid.Digest(content) == c.Description.Digest && (!extismfile.Is(c.File) || c.same())
+}
+
+// module returns the path of the module of an installed file: that of an Extism manifest is in it.
+func module(file string) string {
+	if extismfile.Is(file) {
+		return extismfile.InlineOf(file)
+	}
+	return file
 }
 
 // claim returns an error if the name belongs to another plugin, or looks like that of one.
-func (c *Candidate) claim(l *lock.Lock, replace, chosen bool) error {
+func (c *Candidate) claim(l *lock.Lock) error {
 	s := c.settings
 	known := l.Names()
 	for _, p := range s.Plugins {
@@ -264,21 +284,21 @@ func (c *Candidate) claim(l *lock.Lock, replace, chosen bool) error {
 		}
 	}
 	slices.Sort(known)
-	if other := source.Alike(c.Name, known); other != "" && !chosen {
+	if other := source.Alike(c.Name, known); other != "" && !c.chosen {
 		return &AlikeError{c.Name, other}
 	}
-	return c.owned(files, replace)
+	return c.owned(files)
 }
 
 // owned returns an error if the plugin of that name is of another origin.
-func (c *Candidate) owned(files map[string]string, replace bool) error {
+func (c *Candidate) owned(files map[string]string) error {
 	base := filepath.Base(c.File)
 	_, there := files[base]
 	pin := c.Before
 	switch {
 	case pin.Digest != "" && pin.Folder != "" && pin.Folder != filepath.Dir(c.File) && exists(filepath.Join(pin.Folder, pin.File)):
 		return &ClaimedError{c.Name, "the plugin " + filepath.Join(pin.Folder, pin.File)}
-	case replace, !there && pin.Digest == "":
+	case c.replace, !there && pin.Digest == "":
 		return nil
 	case pin.Origin != nil && pin.Origin.From != c.Origin.From:
 		return &ClaimedError{c.Name, "the plugin from " + pin.Origin.From}
@@ -301,7 +321,7 @@ func exists(path string) bool {
 
 // Stem returns the file name of a plugin without its extension, and the extension.
 func Stem(file string) (stem, ext string) {
-	for _, ext := range []string{".prompt.md", ".skill", ".wasm"} {
+	for _, ext := range []string{".prompt.md", ".skill", ".wasm", ".json"} {
 		if stem, ok := strings.CutSuffix(file, ext); ok {
 			return stem, ext
 		}

@@ -163,6 +163,62 @@ func TestCommit_servesNothingOfANewPluginBeforeItsLastStep(t *testing.T) {
 	}
 }
 
+// After a power cut at any step of an import, the plugin serves nothing, and then within its section.
+func TestCommit_writesTheSectionBeforeThePluginServes(t *testing.T) {
+	section := settings.Section{Memory: "16MiB", Hide: []string{"say"}}
+	for _, at := range []string{"section", "pin", "grants", "file", ""} {
+		s := newSite(t, "# mine\n")
+		c, err := s.prepare(artifact(registryA, speaker("one")), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Section = section
+		c.cut(at)
+		if err := c.Commit(t.Context(), []string{wanted}); (at != "") != errors.Is(err, errPower) || at == "" && err != nil {
+			t.Fatalf("got %v, want the cut", err)
+		}
+		if got, _ := s.serving("speaker"); (got != "") != (at == "") {
+			t.Errorf("after a cut before %q: got %q served, want it after the last step alone", at, got)
+		}
+		if at == "" {
+			continue
+		}
+		if c, err = s.prepare(artifact(registryA, speaker("one")), "", false); err == nil {
+			c.Section = section
+			err = c.Commit(t.Context(), []string{wanted})
+		}
+		if err != nil {
+			t.Fatalf("again after a cut before %s: %v", at, err)
+		}
+		got, grants := s.serving("speaker")
+		p := s.settings().Plugins
+		if got == "" || len(grants) != 1 || len(p) != 1 || p[0].Limits.Memory != 16<<20 || len(p[0].Publish.Hide) != 1 {
+			t.Errorf("again after a cut before %s: got %q with %q and %+v, want the plugin within its section", at, got, grants, p)
+		}
+	}
+}
+
+// An update that brings a section narrows the old bytes first, which serve until the new ones are pinned.
+func TestCommit_writesTheSectionOfAnUpdateFirst(t *testing.T) {
+	before, after := speaker("one"), speaker("two")
+	for at, hides := range map[string]int{"section": 0, "copy": 1, "file": 1, "pin": 1} {
+		s := newSite(t, "")
+		s.install(artifact(registryA, before))
+		c, err := s.prepare(artifact(registryA, after), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Section = settings.Section{Hide: []string{"say"}}
+		c.cut(at)
+		if err := c.Commit(t.Context(), nil); !errors.Is(err, errPower) {
+			t.Fatalf("got %v, want the cut", err)
+		}
+		if got, _ := s.serving("speaker"); got != fileid.Digest(before) || len(s.settings().Plugins) != hides {
+			t.Errorf("after a cut before %s: got %s served and %+v, want the old bytes and %d section", at, got, s.settings().Plugins, hides)
+		}
+	}
+}
+
 // After a power cut at any step of update before the pin, the old bytes serve.
 func TestCommit_servesTheOldBytesUntilTheNewOnesArePinned(t *testing.T) {
 	before, after := speaker("one"), speaker("two")
@@ -193,6 +249,64 @@ func TestCommit_servesTheOldBytesUntilTheNewOnesArePinned(t *testing.T) {
 			if got, grants := s.serving("speaker"); got != fileid.Digest(after) || len(grants) != 1 {
 				t.Errorf("updated again after a cut before %s: got %s with %q, want the new bytes with the grant", at, got, grants)
 			}
+		}
+	}
+}
+
+// The operator's answer is about the state that was shown: bytes that were approved, or a file that was put there, during
+// the question stay.
+func TestCommit_refusesANameThatWasTakenMeanwhile(t *testing.T) {
+	one, two := speaker("one"), speaker("two")
+	for name, c := range map[string]struct {
+		taken func(*site)
+		want  string
+		bytes []byte // that serve
+	}{
+		"by an installation": {func(s *site) { s.install(artifact(registryB, two)) }, "other bytes of speaker were approved in the meantime", two},
+		"by hand":            {func(s *site) { put(t, filepath.Join(s.dir(), "speaker.wasm"), two) }, "which was put there by hand", nil},
+		"by the settings": {func(s *site) {
+			put(t, filepath.Join(s.home, "sallyport.yaml"), []byte("plugins: {speaker: {source: /x/y.wasm}}"))
+		}, "by source: in the configuration", nil},
+		"by a digest": {func(s *site) {
+			put(t, filepath.Join(s.home, "sallyport.yaml"), []byte("plugins: {speaker: {digest: 'sha256:"+strings.Repeat("0", 64)+"'}}"))
+		}, "digest: of the settings names", nil},
+		"by nobody": {func(*site) {}, "", one},
+	} {
+		s := newSite(t, "")
+		first, err := s.prepare(artifact(registryA, one), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.taken(s)
+		if err := first.Commit(t.Context(), []string{wanted}); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+		content, err := os.ReadFile(filepath.Join(s.dir(), "speaker.wasm"))
+		if c.bytes != nil && (err != nil || fileid.Digest(content) != fileid.Digest(c.bytes)) {
+			t.Errorf("%s: got %s, %v, want the file unchanged", name, fileid.Digest(content), err)
+		}
+		if got, grants := s.serving("speaker"); c.bytes != nil && got != fileid.Digest(c.bytes) || c.want != "" && len(grants) != 0 {
+			t.Errorf("%s: got %s served with %q, want %s", name, got, grants, fileid.Digest(c.bytes))
+		}
+	}
+}
+
+// Bytes that were approved and replaced are named when they come back, with any version that they state.
+func TestPrepare_namesBytesThatComeBack(t *testing.T) {
+	s := newSite(t, "")
+	for i, c := range []struct {
+		says string
+		want bool
+	}{{"one", false}, {"two", false}, {"one", true}} {
+		candidate, err := s.prepare(artifact(registryA, speaker(c.says)), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if candidate.Returned != c.want {
+			t.Errorf("installation %d: got returned %v, want %v", i, candidate.Returned, c.want)
+		}
+		if err := candidate.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

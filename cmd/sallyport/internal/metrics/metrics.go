@@ -1,9 +1,10 @@
-// Package metrics counts what a host does, for Prometheus.
+// Package metrics counts calls, requests and effects of a host, for Prometheus and OpenTelemetry.
 //
 //	m := metrics.New(version)
 //	host.Options{Ended: m.Call}                 // each call of a plugin
 //	protocol.Options{Observe: m.Observe}        // each request of a client
 //	http.Handle("/metrics", m.Handler())
+//	otlp.Options{Metrics: m.Export}             // and for OpenTelemetry
 //
 // Labels have names of plugins and of their tools, words of the host, and nothing of a caller. Their number is bounded:
 // names over the bounds count as the name other.
@@ -26,6 +27,7 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	names    *names
+	began    time.Time
 
 	requests, calls, starts, refusals, effects, fuel *prometheus.CounterVec
 	requestTime, callTime, memory                    *prometheus.HistogramVec
@@ -34,7 +36,7 @@ type Metrics struct {
 
 // New returns metrics of a program version.
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), names: newNames()}
+	m := &Metrics{registry: prometheus.NewRegistry(), names: newNames(), began: time.Now()}
 	m.requests = m.counter("requests_total", "Requests of clients and runs of tasks.", "method", "outcome")
 	m.requestTime = m.histogram("request_duration_seconds", "Time from a request to its response, with waits for people.", seconds, "method")
 	m.calls = m.counter("calls_total", "Calls of plugins, by clients, tasks and other plugins.", "plugin", "tool", "outcome")

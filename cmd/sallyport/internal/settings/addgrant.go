@@ -188,6 +188,11 @@ func withGrant(data []byte, plugin, line string) ([]byte, error) {
 
 // onlyAdded checks that two files differ in meaning by one added grant only.
 func onlyAdded(before, after []byte, plugin, line string) error {
+	return differOnly(before, after, plugin, "grants: "+line)
+}
+
+// differOnly checks that two files differ in meaning by values of one plugin only, each "NAME: TEXT".
+func differOnly(before, after []byte, plugin string, values ...string) error {
 	a, err := sayings(before)
 	if err != nil {
 		return err
@@ -196,10 +201,7 @@ func onlyAdded(before, after []byte, plugin, line string) error {
 	if err != nil {
 		return err
 	}
-	if a.plugins[plugin] == nil {
-		a.plugins[plugin] = []string{}
-	}
-	a.plugins[plugin] = slices.Sorted(slices.Values(append(a.plugins[plugin], "grants: "+line)))
+	a.plugins[plugin] = slices.Sorted(slices.Values(append(slices.Clone(a.plugins[plugin]), values...)))
 	if !reflect.DeepEqual(a, b) {
 		return errors.New("something else was changed")
 	}

@@ -16,6 +16,7 @@ const authKey = "auth"
 //
 //	auth:
 //	  scopes: [tools:call]
+//	  implied: {"files:admin": ["files:write"]}
 //	  skew: 1m
 //	  issuers:
 //	    - issuer: https://id.example.com/realms/acme
@@ -39,6 +40,12 @@ func readAuth(root *strictyaml.Node, dir string) (*oauth.Options, error) {
 			o.Issuers, err = readIssuers(value, dir)
 		case "scopes":
 			o.Scopes, err = value.Texts("auth.scopes")
+		case "implied":
+			o.Implied = map[string][]string{}
+			err = value.Each("auth.implied", func(scope, narrower *strictyaml.Node) (err error) {
+				o.Implied[scope.Text], err = narrower.Texts("auth.implied." + scope.Text)
+				return err
+			})
 		case "skew":
 			var text string
 			if text, err = value.Scalar("auth.skew"); err == nil {
@@ -47,7 +54,7 @@ func readAuth(root *strictyaml.Node, dir string) (*oauth.Options, error) {
 				}
 			}
 		default:
-			err = key.Errorf("unknown key %q%s", key.Text, strictyaml.Hint(key.Text, []string{"issuers", "scopes", "skew"}))
+			err = key.Errorf("unknown key %q%s", key.Text, strictyaml.Hint(key.Text, []string{"issuers", "scopes", "implied", "skew"}))
 		}
 		return err
 	})

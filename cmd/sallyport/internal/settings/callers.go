@@ -6,6 +6,8 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
+	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 )
 
 // groupsKey is the section with the groups of principals.
@@ -20,6 +22,7 @@ type CallerRule struct {
 	Who     []string     // as written
 	Callers identity.Who // of Who, with the principals that the file puts into its groups
 	Publish []string     // local names, URIs and templates; nil is all that the plugin publishes
+	Scopes  []string     // those of a sign-in that a call needs, sorted, each once; nil is none
 }
 
 // groups are the principals of each group in the file.
@@ -95,8 +98,10 @@ func readRule(n *strictyaml.Node, name string, known groups) (CallerRule, error)
 			if r.Publish, err = v.Texts(name + ".publish"); err == nil && len(r.Publish) == 0 {
 				err = v.Errorf("%s.publish is empty: leave it out for everything, or the rule for nothing", name)
 			}
+		case "scopes":
+			r.Scopes, err = readScopes(v, name+".scopes")
 		default:
-			err = k.Errorf("unknown key %q in %s%s", k.Text, name, strictyaml.Hint(k.Text, []string{"who", "publish"}))
+			err = k.Errorf("unknown key %q in %s%s", k.Text, name, strictyaml.Hint(k.Text, []string{"who", "publish", "scopes"}))
 		}
 		return err
 	})
@@ -107,6 +112,26 @@ func readRule(n *strictyaml.Node, name string, known groups) (CallerRule, error)
 		return r, n.Errorf("%s.who: %v", name, err)
 	}
 	return r, nil
+}
+
+// maxScopes limits the scopes of a rule: a challenge names them all in one header.
+const maxScopes = 32
+
+func readScopes(n *strictyaml.Node, name string) ([]string, error) {
+	scopes, err := n.Texts(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(scopes) == 0 || len(scopes) > maxScopes {
+		return nil, n.Errorf("%s: want 1 to %d scopes", name, maxScopes)
+	}
+	for _, s := range scopes {
+		if _, err := identity.ParseWho([]string{"scope:" + s}); err != nil || !oauth.IsScope(s) {
+			return nil, n.Errorf("%s: %.64q is no scope: it has 1 to 256 visible characters of ASCII but quotes and backslashes", name, s)
+		}
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes), nil
 }
 
 // Publishes reports whether a plugin's rules publish an entry, by its local name, URI or template, to a caller. rule is
@@ -121,11 +146,30 @@ func (p *Plugin) Publishes(id identity.Identity, entry string) (rule *CallerRule
 	return nil, len(p.Callers) == 0
 }
 
+// Lacking returns the scopes that a caller needs for an entry that rules publish to it, nil if it lacks none of them.
+func (p *Plugin) Lacking(id identity.Identity, entry string) []string {
+	var rules []catalog.CallerRule
+	for _, r := range p.Callers {
+		if rule := r.Rule(); rule.Publishes(entry) {
+			rules = append(rules, rule)
+		}
+	}
+	return catalog.Lacking(rules, id)
+}
+
+// Rule returns the rule for the registry.
+func (r *CallerRule) Rule() catalog.CallerRule {
+	return catalog.CallerRule{Who: r.Callers, Only: r.Publish, Scopes: r.Scopes}
+}
+
 // String returns the rule on one line.
 func (r *CallerRule) String() string {
 	text := "who: [" + strings.Join(r.Who, ", ") + "]"
 	if r.Publish != nil {
 		text += ", publish: [" + strings.Join(r.Publish, ", ") + "]"
+	}
+	if r.Scopes != nil {
+		text += ", scopes: [" + strings.Join(r.Scopes, ", ") + "]"
 	}
 	return text
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
 )
 
-// readGrants reads a list of grants, one per line.
-func readGrants(n *strictyaml.Node) (*grant.Set, error) {
+// readGrants reads a list of grants, one per line, with the groups of the file in their callers.
+func readGrants(n *strictyaml.Node, known groups) (*grant.Set, error) {
 	if n.Kind == strictyaml.Null {
 		return &grant.Set{}, nil
 	}
@@ -16,6 +16,9 @@ func readGrants(n *strictyaml.Node) (*grant.Set, error) {
 		return nil, n.Errorf("grants: want a list, a line each, such as - net: GET https://api.example.com/**")
 	}
 	set, err := grant.Parse(node("", n).Nodes)
+	if err == nil {
+		set, err = set.Resolve(known.who)
+	}
 	var pe *grant.ParseError
 	if errors.As(err, &pe) {
 		return nil, strictyaml.Errorf(pe.Line, "%s", pe.Message)
@@ -45,11 +48,14 @@ func readCeiling(root *strictyaml.Node) (ceiling *grant.Set, err error) {
 
 // readLimits reads the lines of a ceiling, which must not depend on the call and must not ask.
 func readLimits(n *strictyaml.Node) (*grant.Set, error) {
-	set, err := readGrants(n)
+	set, err := readGrants(n, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range set.Lines() {
+		if len(g.Who) > 0 {
+			return nil, strictyaml.Errorf(g.Line, "max_grants holds for every caller: leave who out, and write it on the lines of grants")
+		}
 		if line := (grant.Lines{g}); line.Varies() || line.NeedsRoots() {
 			return nil, strictyaml.Errorf(g.Line, "max_grants holds for every call: write the value itself in place of braces")
 		}

@@ -84,7 +84,9 @@ func hint(name string) string {
 }
 
 // sections returns the top-level keys of a file that are no host settings.
-func sections() []string { return []string{"plugins", "max_grants", sourcesKey, authKey, groupsKey} }
+func sections() []string {
+	return []string{"plugins", "max_grants", sourcesKey, authKey, groupsKey, quotasKey}
+}
 
 func isSection(key string) bool { return slices.Contains(sections(), key) }
 

@@ -18,6 +18,9 @@ func (d StateFolder) Log() string { return d.join("sallyport.log") }
 // Audit returns the folder of the audit log.
 func (d StateFolder) Audit() string { return d.join("audit") }
 
+// AuditKey returns the path of the key that proves the audit log.
+func (d StateFolder) AuditKey() string { return filepath.Join(d.Audit(), "key") }
+
 // Compiled returns the cache folder of compiled modules.
 func (d StateFolder) Compiled() string { return d.join("compiled") }
 

@@ -24,7 +24,7 @@ func PluginKeys() []PluginKey {
 		{"prefix", "`true`, `false`", "`true`", "publish tools and prompts as `NAME-tool`"},
 		{"publish.only", "list", "everything", "the published tools, prompts and resources, by the plugin's own names"},
 		{"publish.hide", "list", "nothing", "the unpublished ones; a hidden resource cannot be read through a template either, with any spelling of its URI"},
-		{"callers", "rules", "all callers", "the callers that it publishes to: a list of `{who: […], publish: […]}`. `who` holds principals such as `token:ann`, `group:NAME`, `scope:NAME` or `all`; `publish` the entries of `publish.only` for them, by default all. To a caller that no rule names, the plugin does not exist. Groups are those of the sign-in and of `groups` at the top of the file"},
+		{"callers", "rules", "all callers", "the callers that it publishes to: a list of `{who: […], publish: […], scopes: […]}`. `who` holds principals such as `token:ann`, `group:NAME`, `scope:NAME` or `all`; `publish` the entries of `publish.only` for them, by default all. `scopes` are those of a sign-in that a call needs too. To a caller that no rule names, the plugin does not exist. Groups are those of the sign-in and of `groups` at the top of the file"},
 		{"limits.memory", "bytes", "the host's", "linear memory of one call"},
 		{"limits.deadline", "duration", "the host's", "time of one call"},
 		{"limits.task", "duration", "the host's", "time of one run of a task, without its waiting for answers"},

@@ -104,8 +104,14 @@ func readPlugin(name, body *strictyaml.Node, known groups) (Plugin, error) {
 	}
 	err := body.Each(p.Name, func(k, v *strictyaml.Node) error {
 		read := p.field
-		if k.Text == "callers" {
+		switch k.Text {
+		case "callers":
 			read = func(_, v *strictyaml.Node) error { return p.readCallers(v, known) }
+		case "grants":
+			read = func(_, v *strictyaml.Node) (err error) {
+				p.Grants, err = readGrants(v, known)
+				return err
+			}
 		}
 		if err := read(k, v); err != nil {
 			return err
@@ -113,7 +119,22 @@ func readPlugin(name, body *strictyaml.Node, known groups) (Plugin, error) {
 		p.note(k.Text, v)
 		return nil
 	})
+	if err == nil {
+		err = p.checkShared()
+	}
 	return p, err
+}
+
+// checkShared refuses a value of one caller in the memory that all callers of a plugin share.
+func (p *Plugin) checkShared() error {
+	for _, g := range p.Grants.Lines() {
+		for _, s := range grant.NewSet(g).Secrets() {
+			if p.State == "plugin" && s.Reveal && (s.PerPrincipal || len(g.Who) > 0) {
+				return strictyaml.Errorf(g.Line, "reveal gives the plugin the value of %s of one caller, and with state: plugin its memory is that of all: leave reveal out", s.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // note records the values under a key that was read.
@@ -178,8 +199,6 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 		p.Trust.Dev, err = boolean(v, name)
 	case "workspace":
 		p.Workspace, err = v.Scalar(name)
-	case "grants":
-		p.Grants, err = readGrants(v)
 	case "max_grants":
 		p.ceiling, err = readLimits(v)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 )
@@ -27,6 +28,9 @@ type Settings struct {
 
 	// Auth is how callers over HTTP sign in, without the address; nil if they do not.
 	Auth *oauth.Options
+
+	// Quotas limit the use of callers.
+	Quotas []usage.Quota
 
 	Values // the host settings
 
@@ -61,6 +65,9 @@ func Load(o Options) (*Settings, error) {
 		return nil, inFile(s.File, err)
 	}
 	if s.Plugins, err = readPlugins(root, s.Ceiling); err != nil {
+		return nil, inFile(s.File, err)
+	}
+	if s.Quotas, err = readQuotas(root); err != nil {
 		return nil, inFile(s.File, err)
 	}
 	if s.Values, err = resolve(o, s.File, root, lines); err != nil {

@@ -95,7 +95,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"misspelt plugin key", "plugins:\n  a:\n    sorce: x\n", `:3: unknown key "sorce" in plugin a; did you mean source?`},
 		{"key of another case", "Locked: true\n", `:1: unknown key "Locked"; did you mean locked?`},
 		{"unknown key", "http:\n  certificate: x\n", `:2: unknown key "http.certificate"; known are http.addr, http.path`},
-		{"unknown top key", "tools: {}\n", `:1: unknown key "tools"; known are plugins, max_grants, sources, auth, groups, dir, state, store, lock, locked, state_keys, trusted_root, workspace, indexes, search, http, admin, receipt, trace, ask, elicitation, console, audit, log, limits`},
+		{"unknown top key", "tools: {}\n", `:1: unknown key "tools"; known are plugins, max_grants, sources, auth, groups, quotas, dir, state, store, lock, locked, state_keys, trusted_root, workspace, indexes, search, http, admin, telemetry, receipt, trace, ask, elicitation, console, audit, log, limits`},
 		{"ungrouped key", "addr: x\n", `:1: unknown key "addr"; known are http.addr`},
 		{"twice", "log:\n  level: info\n  level: warn\n", `:3: key "level" is already on line 2`},
 		{"no workspace", "plugins:\n  a:\n    grants:\n      - fs: read {workspace}/**\n", ":4: {workspace} stands for nothing: write workspace: ~/work, for all plugins or for this one"},

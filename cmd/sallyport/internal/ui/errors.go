@@ -34,11 +34,19 @@ func Hint(err error, format string, args ...any) error {
 	return &hintError{err: err, hint: fmt.Sprintf(format, args...)}
 }
 
+// NextStep returns the hint of an error, "" if it has none.
+func NextStep(err error) string {
+	var h *hintError
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}
+
 // Complain prints an error, and its hint if it has one, escaped.
 func Complain(w io.Writer, err error) {
 	fmt.Fprintf(w, "sallyport: %s\n", Lines(err.Error()))
-	var h *hintError
-	if errors.As(err, &h) {
-		fmt.Fprintf(w, "hint: %s\n", Lines(h.hint))
+	if next := NextStep(err); next != "" {
+		fmt.Fprintf(w, "hint: %s\n", Lines(next))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -87,7 +88,7 @@ func (f *KeyFile) look(ctx context.Context) error {
 			return err
 		}
 	}
-	data, err := keyFileContent(f.path)
+	data, err := KeyFileContent(f.path)
 	if err != nil || f.keys != nil && bytes.Equal(data, f.seen) {
 		return err
 	}
@@ -104,18 +105,25 @@ func (f *KeyFile) look(ctx context.Context) error {
 	return nil
 }
 
-// content reads a key file, which must be owner-only.
-func keyFileContent(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
+// KeyFileContent reads a file of keys, which must be owner-only and is at most 16 KiB long.
+func KeyFileContent(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
 		return nil, err
-	case info.Size() > maxKeyFile:
-		return nil, fmt.Errorf("%s is longer than %d bytes", file, maxKeyFile)
-	case !filemode.Private(info):
-		return nil, fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
 	}
-	return os.ReadFile(file)
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !filemode.Private(info) {
+		err = fmt.Errorf("%s can be read by others: chmod 600 %s", file, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if err == nil && len(content) > maxKeyFile {
+		err = fmt.Errorf("%s is longer than %d bytes", file, maxKeyFile)
+	}
+	return content, err
 }
 
 // keysOf parses a key file; the first key is the one that seals. Empty lines and those that begin with # are ignored.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,25 @@ Usage: command [OPTION]...
       --loud       louder
       --help       print this
 `
+
+// initialized is the time at which the packages were initialized, and kept what of the arguments they kept.
+var initialized, kept = initialize()
+
+func initialize() (time.Time, any) {
+	switch os.Getenv("AT_START") {
+	case "keep":
+		return time.Now(), os.Args[1:]
+	case "copy":
+		return time.Now(), strings.Join(os.Args, " ")
+	case "tell":
+		fmt.Fprint(os.Stderr, "started\n")
+	case "exit":
+		if len(os.Args[1]) > len("initialized") { // a made-up one
+			os.Exit(4)
+		}
+	}
+	return time.Now(), nil
+}
 
 func main() {
 	if os.Args[1] == "--" {
@@ -52,6 +72,14 @@ func main() {
 	case "count": // a second call begins anew
 		counter++
 		fmt.Println(counter)
+	case "initialized":
+		counter++
+		json.NewEncoder(os.Stdout).Encode(map[string]any{"args": os.Args, "env": os.Environ(), "counter": counter,
+			"initialized": initialized.Format(time.DateOnly), "now": time.Now().Format(time.DateOnly), "debug": os.Getenv("GODEBUG"), "kept": kept != nil})
+		if slices.Contains(os.Args, "fail") {
+			fmt.Fprintln(os.Stderr, "init as asked")
+			os.Exit(3)
+		}
 	case "started": // the work before its input is read, and after
 		started(os.Args[2:])
 	default:

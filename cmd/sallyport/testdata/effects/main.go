@@ -154,6 +154,8 @@ func perform(s step) (string, error) {
 		return fetch(s.Params)
 	case "ask":
 		return askFor(s.Text, s.Params)
+	case "increment":
+		return increment(s.Text)
 	}
 	return "ok", change(s)
 }
@@ -237,6 +239,26 @@ func fetch(params json.RawMessage) (string, error) {
 		}
 	}
 	return head, nil
+}
+
+// increment adds one to the stored number of a key, unless another call changes it meanwhile.
+func increment(key string) (string, error) {
+	var item struct {
+		Value, Version int
+		Error          *struct{ Message string }
+	}
+	head, err := askFor("kv/get", json.RawMessage(fmt.Sprintf(`{"key":%q}`, key)))
+	if err != nil {
+		return "", err
+	}
+	var wrapped struct{ Result *json.RawMessage }
+	if json.Unmarshal([]byte(head), &wrapped) == nil && wrapped.Result != nil {
+		head = string(*wrapped.Result)
+	}
+	if err := json.Unmarshal([]byte(head), &item); err != nil || item.Error != nil {
+		return "", errors.New(head)
+	}
+	return askFor("kv/set", json.RawMessage(fmt.Sprintf(`{"key":%q,"value":%d,"ifVersion":%d}`, key, item.Value+1, item.Version)))
 }
 
 func readAll(stream int32, size int) []byte {

@@ -5,7 +5,6 @@ go 1.26.0
 
 tool (
 	github.com/Kunde21/markdownfmt/v3/cmd/markdownfmt
-	github.com/benhoyt/goawk
 	github.com/cpuguy83/go-md2man/v2
 	github.com/evanw/esbuild/cmd/esbuild
 	github.com/google/go-jsonnet/cmd/jsonnet
@@ -21,7 +20,6 @@ require (
 	github.com/a8m/envsubst v1.4.2 // indirect
 	github.com/alecthomas/chroma/v2 v2.5.0 // indirect
 	github.com/alecthomas/participle/v2 v2.1.1 // indirect
-	github.com/benhoyt/goawk v1.29.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect

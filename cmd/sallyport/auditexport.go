@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
+)
+
+// maxAuditFiles bounds the files of one verification: those of a thousand hosts and more.
+const maxAuditFiles = 100_000
+
+func newAuditExport(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export",
+		Short: "print every line of the log as JSON, to be verified elsewhere",
+		Long: `Print every line of the audit log as JSON, {"chain":NAME,"line":{…}}, while hosts write it.
+
+sallyport audit verify FILE proves the lines as long as no program reformats them.`,
+		Args: words(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := loadSettings(c, "")
+			if err != nil {
+				return err
+			}
+			return audit.Export(s.State().Audit(), std.out)
+		},
+	}
+}
+
+// verifyFiles verifies exported lines.
+func verifyFiles(std stdio, s *settings.Settings, keys, files []string) error {
+	if len(keys) == 0 {
+		keys = []string{s.State().AuditKey()}
+	}
+	f := audit.Files{}
+	for _, file := range keys {
+		key, err := audit.ReadKey(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return ui.Hint(err, "--key names the key of the host that wrote the lines: audit/key in its state folder")
+		}
+		if err != nil {
+			return err
+		}
+		f.Keys = append(f.Keys, key)
+	}
+	r, err := f.Verify(files...)
+	if err == nil && r.Chains == 0 && len(r.Problems) == 0 {
+		err = errors.New("there is no line of an audit log in the files")
+	}
+	if err != nil {
+		return err
+	}
+	return tellReport(std, r)
+}

@@ -1,0 +1,2 @@
+// The module sallyport of a bundle for Node.
+export const tool = (name, _, run) => (globalThis[name] = run);

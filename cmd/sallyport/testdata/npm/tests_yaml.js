@@ -1,0 +1,23 @@
+import "vitest/globals.js";
+import { run } from "vitest";
+import "./own/yaml/tests/clone.ts";
+import "./own/yaml/tests/collection-access.ts";
+import "./own/yaml/tests/compat.ts";
+import "./own/yaml/tests/cst.ts";
+import "./own/yaml/tests/directives.ts";
+import "./own/yaml/tests/lexer.ts";
+import "./own/yaml/tests/line-counter.ts";
+import "./own/yaml/tests/node-to-js.ts";
+import "./own/yaml/tests/visit.ts";
+import "./own/yaml/tests/doc/YAML-1.1.spec.ts";
+import "./own/yaml/tests/doc/YAML-1.2.spec.ts";
+import "./own/yaml/tests/doc/anchors.ts";
+import "./own/yaml/tests/doc/comments.ts";
+import "./own/yaml/tests/doc/createNode.ts";
+import "./own/yaml/tests/doc/errors.ts";
+import "./own/yaml/tests/doc/foldFlowLines.ts";
+import "./own/yaml/tests/doc/stringify.ts";
+import "./own/yaml/tests/doc/types.ts";
+import { tool } from "sallyport";
+
+tool("tests", "", run);
