@@ -15,7 +15,7 @@ REPLICASTIME ?= 60s
 ORACLE   := build/oracle/release/oracle
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench scale challenges conformance clients programs servers registry postgres replicas browser signin dashboard deploy clean FORCE
+.PHONY: help fmt build dist dist-test plugins install run test test-all check race portable fuzz cross goroot wasi-suite spec oracles decoders escape-guest tools-guest rmcp-guest script-engine python-engine bench scale challenges conformance clients programs servers registry postgres replicas browser signin dashboard deploy clean FORCE
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -74,7 +74,7 @@ STRICT := build/strict
 build/strict: FORCE
 	@go build -o $@ ./cmd/strict
 
-test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
+test: fmt $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 	$(STRICT) -timeout 20m ./...
 	cd pdk/go && ../../$(STRICT) ./...
 	cd plugins && ../$(STRICT) ./...
@@ -82,9 +82,11 @@ test: $(BIN) plugins $(STRICT) ## every test that needs only Go, make and git
 
 test-all: check race portable cross goroot spec oracles decoders clients programs servers registry postgres browser signin dashboard conformance dist-test deploy fuzz challenges ## everything else, with what it needs
 
-check: ## gofmt, vet, staticcheck, unowned notes
+fmt:
 	@bad=$$(gofmt -l cmd deploy hostfuncs internal pdk plugins protocol registry runtime transport); \
 	  [ -z "$$bad" ] || { echo "not gofmt-ed: $$bad"; exit 1; }
+
+check: fmt ## gofmt, vet, staticcheck, unowned notes
 	@! grep -rnE '(^|[^a-zA-Z])(TODO|FIXME|XXX)($$|[^(a-zA-Z])' --include='*.go' . || { echo 'a TODO needs an owner: TODO(name)'; exit 1; }
 	go vet ./... && (cd pdk/go && go vet ./...) && (cd plugins && go vet ./...) && (cd cmd/sallyport-sigstore && CGO_ENABLED=0 go vet ./...)
 	go run $(STATICCHECK) ./...
