@@ -46,8 +46,7 @@ tool("fail", "Fails.", {}, () => {
 });
 
 tool("ask", "Asks the person.", {}, async () => {
-  const schema = { type: "object", properties: { colour: { type: "string", enum: ["red", "green"] }, count: { type: "integer" } }, required: ["colour", "count"] } as const;
-  const a = await elicit("Which colour, and how many?", schema);
+  const a = await elicit("Which colour, and how many?", { colour: ["red", "green"], count: "integer" });
   return a ? `${a.count} × ${a.colour}` : "no answer";
 });
 

@@ -35,11 +35,14 @@ function short(given, where) {
     return { schema, optional: Boolean(m[3]) };
   }
   if (Array.isArray(given) && given.length === 1 && (isObject(given[0]))) return { schema: { type: "array", items: short(given[0], `${where}[0]`).schema } };
-  if (Array.isArray(given) && given.length > 0 && given.every((v) => ["string", "number", "boolean"].includes(typeof v))) return { schema: { enum: given } };
+  if (Array.isArray(given) && given.length > 0 && given.every((v) => ["string", "number", "boolean"].includes(typeof v))) return { schema: oneOf(given) };
   if (isStandard(given)) return { schema: standardSchema(given, where) };
   if (isObject(given)) return { schema: isPlainSchema(given) ? given : shortObject(given, where) };
   throw new TypeError(`${where} is no type: write "string", a list of allowed values, or an object of members`);
 }
+
+// oneOf allows some values, which forms need the type of.
+const oneOf = (values) => (values.every((v) => typeof v === typeof values[0]) ? { type: typeof values[0], enum: values } : { enum: values });
 
 const types = ["string", "number", "integer", "boolean", "object", "array", "null"];
 // A member that is itself a JSON Schema, such as { type: "string", maxLength: 5 }.
@@ -97,7 +100,7 @@ function valibotBase(v, where) {
       return v.default === undefined || typeof v.default === "function" ? inner : { ...inner, default: v.default };
     }
     case "nullable": case "nullish": return { anyOf: [valibotSchema(v.wrapped, where), { type: "null" }] };
-    case "picklist": case "enum": return { enum: v.options };
+    case "picklist": case "enum": return oneOf(v.options);
     case "literal": return { const: v.literal };
     case "union": case "variant": return { anyOf: v.options.map((o) => valibotSchema(o, where)) };
     case "record": return { type: "object", additionalProperties: valibotSchema(v.value, where) };
