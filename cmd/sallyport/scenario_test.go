@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/evanw/esbuild/pkg/api"
 )
 
 // scenario is what every library for authors has to answer. A line that begins with > is sent to the host, one with <
-// has to be its next message, and $WEB stands for the address of a web server. Messages are compared byte for byte after
+// has to be its next message, $HOST stands for the host and port of a web server, and $STATE for the state folder. Messages are compared byte for byte after
 // the order of their members is made equal. The first run with the environment variable UPDATE_SCENARIO set rewrites the
 // host's lines.
 const scenario = "../../pdk/scenario/scenario.txt"
@@ -30,7 +32,7 @@ plugins:
       - sampling: {calls: 3, tokens: 1000}
       - roots
       - kv: 1MiB
-      - tools: [hello]
+      - tools: [hello, fail]
         any: true
       - net: GET,POST $WEB/**
       - config: {WEB: "$WEB"}
@@ -50,6 +52,23 @@ func TestScenario_typescriptAnswersAlike(t *testing.T) {
 	playScenario(t, filepath.Join("..", "..", "pdk", "ts", "examples", "scenario.ts"))
 }
 
+// The same plugin without its types is JavaScript.
+func TestScenario_javascriptAnswersAlike(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "..", "pdk", "ts", "examples", "scenario.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := api.Transform(string(source), api.TransformOptions{Loader: api.LoaderTS, Target: api.ESNext})
+	if len(plain.Errors) > 0 || bytes.Contains(plain.Code, []byte("Record<")) {
+		t.Fatalf("got %v and\n%s\nwant JavaScript", plain.Errors, plain.Code)
+	}
+	file := filepath.Join(t.TempDir(), "scenario.js")
+	if err := os.WriteFile(file, plain.Code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	playScenario(t, file)
+}
+
 func TestScenario_pythonAnswersAlike(t *testing.T) {
 	playScenario(t, filepath.Join("..", "..", "pdk", "python", "examples", "scenario.py"))
 }
@@ -64,6 +83,7 @@ func playScenario(t *testing.T, file string) {
 	web := scenarioWeb(t)
 	cmd := program(t, strings.ReplaceAll(scenarioConfig, "$WEB", web), "serve", folder(t, file))
 	cmd.Stderr = t.Output()
+	general := strings.NewReplacer(strings.TrimPrefix(web, "http://"), "$HOST", filepath.Join(sharedState(t), "state"), "$STATE")
 	in, out := piped(t, cmd)
 	messages := make(chan string, 100)
 	go func() { // ends with the program
@@ -78,9 +98,9 @@ func playScenario(t *testing.T, file string) {
 	for line := range strings.Lines(string(script)) {
 		switch text := strings.TrimSpace(line[min(2, len(line)):]); {
 		case strings.HasPrefix(line, "> "):
-			io.WriteString(in, `{"jsonrpc":"2.0",`+strings.ReplaceAll(text, "$WEB", web)[1:]+"\n")
+			io.WriteString(in, `{"jsonrpc":"2.0",`+text[1:]+"\n")
 		case strings.HasPrefix(line, "< "):
-			line = "< " + plainMessage(t, strings.ReplaceAll(soon(t, messages), web, "$WEB")) + "\n"
+			line = "< " + plainMessage(t, general.Replace(soon(t, messages))) + "\n"
 			if want := "< " + plainMessage(t, text) + "\n"; line != want && os.Getenv("UPDATE_SCENARIO") == "" {
 				t.Errorf("got\n%swant\n%s", line, want)
 			}
@@ -108,6 +128,10 @@ func scenarioWeb(t *testing.T) (address string) {
 		case "/echo":
 			body, _ := io.ReadAll(r.Body)
 			io.WriteString(w, r.Method+" "+r.Header.Get("Content-Type")+" "+string(body))
+		case "/broken":
+			panic(http.ErrAbortHandler) // closes the connection
+		case "/slow":
+			<-r.Context().Done() // the client gives up
 		default:
 			http.NotFound(w, r)
 		}

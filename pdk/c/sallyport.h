@@ -58,15 +58,17 @@ typedef struct {
 } sp_tool;
 
 // sp_resource is a resource, or a template if its URI has {variables}: {name} is one segment of the path, {+name} all the
-// rest. The handler gets them as args, and returns text, sp_blob, or an object with uri and text or blob.
+// rest. The handler gets them as args, and returns text, sp_blob, or an object with uri and text or blob. complete is
+// that of sp_prompt, for the variables.
 typedef struct {
   const char *uri, *name, *description;
   sp_handler read;
   const char *mime_type, *also;
+  sp_handler complete;
 } sp_resource;
 
 // sp_prompt is a prompt. The handler returns text, or a sp_array of sp_user and sp_assistant. complete gets
-// {"argument", "value", "arguments"} and returns a sp_array of texts.
+// {"argument", "value", "arguments"} and returns a sp_array of texts, or NULL; sp_fitting makes one.
 typedef struct {
   const char *name, *description;
   sp_handler get;
@@ -740,7 +742,7 @@ SP__UNUSED sp_json sp_ask(sp_call *c, const char *method, sp_json params) {
 
 SP__UNUSED sp_json sp__schema(const sp_field *fields, int closed);
 
-// sp_elicit asks the person to fill in a form. NULL without sp_refused: the person declined.
+// sp_elicit asks the person to fill in a form. NULL without sp_refused: the person declined or dismissed it.
 SP__UNUSED sp_json sp_elicit(sp_call *c, const char *message, const sp_field *form) {
   sp_json answer = sp_ask(c, "elicitation/create", sp_object("mode", sp_string("form"), "message", sp_string(message), "requestedSchema", sp__schema(form, 0)));
   return sp_equal(sp_str(answer, "action"), "accept") ? sp_get(answer, "content") : 0;
@@ -1028,11 +1030,25 @@ SP__UNUSED sp_json sp__get_prompt(const sp_plugin *p, sp_call *c) {
   return sp_object("messages", v->kind == SP__ARR ? v : sp_array(v));
 }
 
+// sp_fitting returns those texts of a list with commas that begin with the typed text, for a handler's complete.
+SP__UNUSED sp_json sp_fitting(sp_json args, const char *all) {
+  sp_json fit = sp_array();
+  for (sp_json v = sp__first(sp__values(all)), next; v; v = next) {
+    next = v->next;
+    if (sp_starts(sp_str_of(v), sp_str(args, "value"))) sp_add(fit, v);
+  }
+  return fit;
+}
+
 SP__UNUSED sp_json sp__complete(const sp_plugin *p, sp_call *c) {
   sp_json argument = sp_get(c->params, "argument"), values = 0;
-  const sp_prompt *q = sp__find_prompt(p, sp_str(sp_get(c->params, "ref"), "name"));
-  if (q && q->complete)
-    values = q->complete(c, sp_object("argument", sp_get(argument, "name"), "value", sp_get(argument, "value"), "arguments", sp_get(sp_get(c->params, "context"), "arguments")));
+  sp_json ref = sp_get(c->params, "ref");
+  const sp_prompt *q = sp__find_prompt(p, sp_str(ref, "name"));
+  sp_handler complete = q ? q->complete : 0;
+  for (const sp_resource *r = p->resources; !q && r && r->uri; r++)
+    if (sp_equal(r->uri, sp_str(ref, "uri"))) complete = r->complete;
+  if (complete)
+    values = complete(c, sp_object("argument", sp_get(argument, "name"), "value", sp_get(argument, "value"), "arguments", sp_get(sp_get(c->params, "context"), "arguments")));
   if (!values && c->message) return 0;
   sp_json sent = sp_array();
   int total = 0;

@@ -114,12 +114,12 @@ declare module "sallyport" {
   };
   export const secrets: { list(): Promise<{ name: string; to?: string; config?: string }[]>; get(name: string): Promise<string> };
 
-  /** Asks the person; undefined if the person declined. */
+  /** Asks the person; undefined if the person declined or dismissed the form. */
   export function elicit<const I extends Input>(message: string, form: I, options?: { key?: string }): Promise<ArgumentsOf<I> | undefined>;
   /** Asks the client's model. */
   export function sample(prompt: string | { role: string; content: Content }[], options?: { maxTokens?: number; systemPrompt?: string; temperature?: number; key?: string; [key: string]: unknown }): Promise<{ text: string; content: Content | Content[]; model: string; stopReason?: string }>;
   export function roots(): Promise<{ uri: string; name?: string }[]>;
-  /** Calls a tool of any plugin by its public name. */
+  /** Calls a tool of any plugin by its public name. A tool that failed is a ToolError with its `result`. */
   export function callTool(name: string, args?: object): Promise<Result>;
   /** A value of the operator's config grants. */
   export function config(key: string): string | undefined;
@@ -132,9 +132,14 @@ declare module "sallyport" {
   export function promptsChanged(change?: ListChange | string[]): void;
   export function resourceUpdated(uri: string): void;
   export function release(): void;
+  /** Makes any request of the host, such as ask("http/fetch", { method: "GET", url }), and returns its result. */
+  export function ask(method: string, params?: object, key?: string): Promise<any>;
 
   /** An answer to the model: its text is shown as it is, without a place in the script. */
-  export class ToolError extends Error {}
+  export class ToolError extends Error {
+    /** The whole result of the tool that callTool called. */
+    result?: Result;
+  }
   /** The refusal of a request by the host. */
   export class HostError extends Error {
     kind?: "denied" | "invalid" | "unsupported" | "unavailable" | "timeout" | "limit" | "conflict";

@@ -39,7 +39,7 @@ const libraryModule = "sallyport"
 
 // libraryNames are the exports of that module.
 var libraryNames = []string{"tool", "resource", "prompt", "plugin", "want", "text", "image", "audio", "link", "embed", "kv", "secrets",
-	"elicit", "sample", "roots", "callTool", "config", "log", "progress", "toolsChanged", "resourcesChanged", "promptsChanged",
+	"elicit", "sample", "roots", "callTool", "config", "log", "progress", "ask", "toolsChanged", "resourcesChanged", "promptsChanged",
 	"resourceUpdated", "release", "ToolError", "HostError"}
 
 // options are those of both runs of the bundler. Nothing outside of the sources changes the result: no tsconfig.json, no

@@ -69,8 +69,22 @@ tool("post", "Sends a text.", [], (c) => {
 });
 
 tool("forbidden", "Asks for a page that no grant allows.", [], (c) => {
-  c.fetch("https://example.com/");
-  return text(c.refused);
+  const r = c.fetch("https://example.com/");
+  return r === null ? null : text(r.text());
+});
+
+tool("refused", "Tells how the host refuses.", [str("kind").among(["denied", "invalid", "unsupported", "unavailable", "timeout", "limit", "conflict"])], (c) => {
+  const kind = c.str("kind");
+  if (kind == "denied") c.fetch("https://example.com/");
+  if (kind == "invalid") c.kvGet("");
+  if (kind == "unsupported") c.ask("no/such", null);
+  if (kind == "unavailable") c.fetch(config("WEB") + "/broken");
+  if (kind == "timeout") c.ask("http/fetch", Value.object().set("method", Value.str("GET")).set("url", Value.str(config("WEB") + "/slow")).set("timeoutMs", Value.int(50)));
+  if (kind == "limit") c.sample("Why?", 5000);
+  if (kind == "conflict") c.kvSetIf("never", Value.int(1), 7);
+  const message = c.message;
+  if (message === null) return text("not refused");
+  return text(`${c.refused}: ${message}` + (c.hint.length ? ` [${c.hint}]` : ""));
 });
 
 tool("visit", "Counts visits.", [flag("again").or("false")], (c) => {
@@ -93,9 +107,12 @@ tool("twice", "Calls hello.", [str("name", "who to greet")], (c) => {
   return once === null ? null : text(`${texts(once)} ${texts(once)}`);
 });
 
+tool("nested", "Calls fail.", [], (c) => c.callTool("fail", Value.object()));
+
 resource("scenario://motto", "motto", "A text.", (c) => text(motto)).mimeType("text/plain");
 resource("scenario://dot", "dot", "Some bytes.", (c) => blob(dot)).mimeType("image/png");
-resource("scenario://city/{name}", "city", "A city.", (c) => c.str("name") == "nowhere" ? c.notFound() : text(`The city of ${c.str("name")}`)).mimeType("text/plain");
+resource("scenario://city/{name}", "city", "A city.", (c) => c.str("name") == "nowhere" ? c.notFound() : text(`The city of ${c.str("name")}`)).mimeType("text/plain")
+  .complete("name", (c) => fitting(["Paris", "São Paulo", "São Tomé"], c));
 
 prompt("review", "Asks for a review.", [str("file", "what to look at"), str("tone").optional()], (c) => {
   const tone = c.has("tone") ? ` Be ${c.str("tone")}.` : "";

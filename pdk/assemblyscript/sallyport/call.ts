@@ -100,7 +100,7 @@ export class Call {
     return this.error(-32603, error.str("message"), Value.object().set("kind", Value.str(this.refused)).set("requiredCapabilities", required));
   }
 
-  /** Asks the person to fill in a form. Null without refused: the person declined. */
+  /** Asks the person to fill in a form. Null without refused: the person declined or dismissed it. */
   elicit(message: string, form: Field[]): Value | null {
     const answer = this.ask("elicitation/create", Value.object().set("mode", Value.str("form")).set("message", Value.str(message)).set("requestedSchema", schemaOf(form, false)));
     return answer !== null && answer.str("action") == "accept" ? answer.get("content") : null;

@@ -72,8 +72,26 @@ static sp_json post(sp_call *c, sp_json args) {
 }
 
 static sp_json forbidden(sp_call *c, sp_json args) {
-  sp_fetch_url(c, "https://example.com/");
-  return sp_string(sp_refused(c));
+  return sp_fetch_url(c, "https://example.com/").status ? sp_text("") : 0;
+}
+
+static const sp_field refusal[] = {{"kind", SP_STRING, .values = "denied,invalid,unsupported,unavailable,timeout,limit,conflict"}, {0}};
+
+static void request(sp_call *c, const char *kind) {
+  const char *web = sp_config("WEB", "");
+  if (sp_equal(kind, "denied")) sp_fetch_url(c, "https://example.com/");
+  if (sp_equal(kind, "invalid")) sp_kv_get(c, "");
+  if (sp_equal(kind, "unsupported")) sp_ask(c, "no/such", 0);
+  if (sp_equal(kind, "unavailable")) sp_fetch_url(c, sp_format("%s/broken", web));
+  if (sp_equal(kind, "timeout")) sp_ask(c, "http/fetch", sp_object("method", sp_string("GET"), "url", sp_string(sp_format("%s/slow", web)), "timeoutMs", sp_integer(50)));
+  if (sp_equal(kind, "limit")) sp_sample(c, "Why?", 5000);
+  if (sp_equal(kind, "conflict")) sp_kv_set(c, "never", sp_integer(1), 7);
+}
+
+static sp_json refused(sp_call *c, sp_json args) {
+  request(c, sp_str(args, "kind"));
+  if (!sp_refused(c)) return sp_text("not refused");
+  return sp_text(sp_format(*c->hint ? "%s: %s [%s]" : "%s: %s", sp_refused(c), c->message, c->hint));
 }
 
 static const sp_field visitor[] = {{"again", SP_BOOLEAN, .fallback = "false"}, {0}};
@@ -98,6 +116,8 @@ static sp_json twice(sp_call *c, sp_json args) {
   return once ? sp_text(sp_format("%s %s", sp_texts(once), sp_texts(once))) : 0;
 }
 
+static sp_json nested(sp_call *c, sp_json args) { return sp_call_tool(c, "fail", sp_object()); }
+
 static const sp_tool tools[] = {
     {"hello", "Greets someone.", hello, named, .hints = SP_READ_ONLY},
     {"order", "Takes an order.", take, order},
@@ -110,9 +130,11 @@ static const sp_tool tools[] = {
     {"fetch", "Gets a page.", fetch, page},
     {"post", "Sends a text.", post},
     {"forbidden", "Asks for a page that no grant allows.", forbidden},
+    {"refused", "Tells how the host refuses.", refused, refusal},
     {"visit", "Counts visits.", visit, visitor},
     {"steps", "Reports progress.", steps},
     {"twice", "Calls hello.", twice, named},
+    {"nested", "Calls fail.", nested},
     {0}};
 
 static sp_json read_motto(sp_call *c, sp_json args) { return sp_string(motto); }
@@ -121,10 +143,12 @@ static sp_json city(sp_call *c, sp_json args) {
   return sp_equal(sp_str(args, "name"), "nowhere") ? sp_not_found(c) : sp_text(sp_format("The city of %s", sp_str(args, "name")));
 }
 
+static sp_json cities(sp_call *c, sp_json args) { return sp_fitting(args, "Paris,São Paulo,São Tomé"); }
+
 static const sp_resource resources[] = {
     {"scenario://motto", "motto", "A text.", read_motto, "text/plain"},
     {"scenario://dot", "dot", "Some bytes.", read_dot, "image/png"},
-    {"scenario://city/{name}", "city", "A city.", city, "text/plain"},
+    {"scenario://city/{name}", "city", "A city.", city, "text/plain", .complete = cities},
     {0}};
 
 static const sp_field review[] = {{"file", SP_STRING, "what to look at"}, {"tone", SP_STRING, .optional = 1}, {0}};
@@ -135,11 +159,7 @@ static sp_json write_review(sp_call *c, sp_json args) {
 }
 
 static sp_json tones(sp_call *c, sp_json args) {
-  static const char *const all[] = {"kind", "strict", "stern"};
-  sp_json fit = sp_array();
-  for (int i = 0; i < 3; i++)
-    if (sp_starts(all[i], sp_str(args, "value"))) sp_add(fit, sp_string(all[i]));
-  return fit;
+  return sp_equal(sp_str(args, "argument"), "tone") ? sp_fitting(args, "kind,strict,stern") : 0;
 }
 
 static const sp_prompt prompts[] = {{"review", "Asks for a review.", write_review, review, tones}, {0}};

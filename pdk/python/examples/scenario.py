@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypedDict
 
-from sallyport import (Field, HostError, ToolError, audio, call_tool, config, elicit, embed, fetch, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text,
+from sallyport import (Field, HostError, ToolError, ask, audio, call_tool, config, elicit, embed, fetch, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text,
                        tool, want)
 
 plugin(name="scenario", version="1.0.0", description="Answers the scenario.")
@@ -80,8 +80,8 @@ class Choice:
     count: int
 
 
-@tool
-def ask():
+@tool(name="ask")
+def question():
     """Asks the person."""
     a = elicit("Which colour, and how many?", Choice)
     return f"{a.count} × {a.colour}" if a else "no answer"
@@ -116,10 +116,28 @@ def post():
 @tool
 def forbidden():
     """Asks for a page that no grant allows."""
+    fetch("https://example.com/")
+
+
+REQUESTS = {
+    "denied": lambda: fetch("https://example.com/"),
+    "invalid": lambda: kv.get(""),
+    "unsupported": lambda: ask("no/such"),
+    "unavailable": lambda: fetch(config("WEB", "") + "/broken"),
+    "timeout": lambda: ask("http/fetch", {"method": "GET", "url": config("WEB", "") + "/slow", "timeoutMs": 50}),
+    "limit": lambda: sample("Why?", max_tokens=5000),
+    "conflict": lambda: kv.set("never", 1, if_version=7),
+}
+
+
+@tool
+def refused(kind: Literal["denied", "invalid", "unsupported", "unavailable", "timeout", "limit", "conflict"]):
+    """Tells how the host refuses."""
     try:
-        return fetch("https://example.com/").text
+        REQUESTS[kind]()
+        return "not refused"
     except HostError as e:
-        return e.kind
+        return f"{e.kind}: {e}" + (f" [{e.hint}]" if e.hint else "")
 
 
 @tool
@@ -148,6 +166,12 @@ def twice(name: Name):
     return f"{once} {once}"
 
 
+@tool
+def nested():
+    """Calls fail."""
+    return call_tool("fail")
+
+
 @resource("scenario://motto", mime_type="text/plain")
 def motto():
     """A text."""
@@ -160,7 +184,7 @@ def dot():
     return DOT
 
 
-@resource("scenario://city/{name}", mime_type="text/plain")
+@resource("scenario://city/{name}", mime_type="text/plain", complete={"name": ["Paris", "São Paulo", "São Tomé"]})
 def city(name: str):
     """A city."""
     return None if name == "nowhere" else f"The city of {name}"

@@ -77,8 +77,17 @@ tool! {
     }
 
     /// Asks for a page that no grant allows.
-    fn forbidden() -> String {
-        fetch("https://example.com/").err().map_or(String::new(), |e| e.kind().to_string())
+    fn forbidden() -> Result<String> {
+        fetch("https://example.com/").map(|r| r.text())
+    }
+
+    /// Tells how the host refuses.
+    fn refused(kind: String => {"enum": ["denied", "invalid", "unsupported", "unavailable", "timeout", "limit", "conflict"]}) -> Result<String> {
+        match request(&kind) {
+            Err(Error::Refused { kind, message, hint, .. }) if hint.is_empty() => Ok(format!("{}: {}", kind, message)),
+            Err(Error::Refused { kind, message, hint, .. }) => Ok(format!("{}: {} [{}]", kind, message, hint)),
+            other => other.map(|_| "not refused".into()),
+        }
     }
 
     /// Counts visits.
@@ -104,6 +113,11 @@ tool! {
         let once = texts(&call_tool("hello", Value::object([("name", name.into())]))?);
         Ok(format!("{} {}", once, once))
     }
+
+    /// Calls fail.
+    fn nested() -> Result<String> {
+        call_tool("fail", Value::object([])).map(|r| texts(&r))
+    }
 }
 
 prompt! {
@@ -114,8 +128,20 @@ prompt! {
     }
 }
 
-fn tones(typed: &str) -> Vec<String> {
-    ["kind", "strict", "stern"].iter().filter(|t| t.starts_with(typed)).map(|t| t.to_string()).collect()
+fn request(kind: &str) -> Result<()> {
+    match kind {
+        "denied" => fetch("https://example.com/").map(drop),
+        "invalid" => kv_get::<i64>("").map(drop),
+        "unsupported" => sallyport::ask("no/such", Value::Null).map(drop),
+        "unavailable" => fetch(&web("/broken")).map(drop),
+        "timeout" => sallyport::ask("http/fetch", Value::object([("method", "GET".into()), ("url", web("/slow").into()), ("timeoutMs", 50.into())])).map(drop),
+        "limit" => sample("Why?", 5000).map(drop),
+        _ => kv_set_if("never", &1, 7),
+    }
+}
+
+fn fitting(typed: &str, all: &[&str]) -> Vec<String> {
+    all.iter().filter(|t| t.starts_with(typed)).map(|t| t.to_string()).collect()
 }
 
 fn city(v: &Vars) -> Result<String> {
@@ -140,12 +166,14 @@ plugin!(
     page().with("name", "fetch"),
     post(),
     forbidden(),
+    refused(),
     visit(),
     steps(),
     twice(),
+    nested(),
     resource("scenario://motto", "motto", "A text.", |_| Ok(MOTTO)).mime_type("text/plain"),
     resource("scenario://dot", "dot", "Some bytes.", |_| Ok(DOT)).mime_type("image/png"),
-    resource("scenario://city/{name}", "city", "A city.", city).mime_type("text/plain"),
-    review().complete("tone", tones),
+    resource("scenario://city/{name}", "city", "A city.", city).mime_type("text/plain").complete("name", |typed| fitting(typed, &["Paris", "São Paulo", "São Tomé"])),
+    review().complete("tone", |typed| fitting(typed, &["kind", "strict", "stern"])),
     want("kv", "1MiB", "counts visits"),
 );

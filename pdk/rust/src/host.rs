@@ -161,7 +161,7 @@ fn take<T: Type>(v: &Value) -> Result<T> {
     T::read(v).map_err(|e| refused("invalid", format!("the answer{}", e)))
 }
 
-/// Asks the person to fill in a form, a struct of `object!`. None: the person declined.
+/// Asks the person to fill in a form, a struct of `object!`. None: the person declined or dismissed it.
 pub fn elicit<F: Type>(message: &str) -> Result<Option<F>> {
     let answer = ask("elicitation/create", Value::object([("mode", "form".into()), ("message", message.into()), ("requestedSchema", F::schema(false))]))?;
     match answer.get("action").text() {

@@ -74,13 +74,14 @@ pub struct Resource {
     uri: String,
     entry: Value,
     read: Box<dyn Fn(&Vars) -> Result<Contents>>,
+    complete: Vec<(String, Complete)>,
 }
 
 /// A resource, or a template if the URI has variables: `{name}` is one segment of the path, `{+name}` all the rest.
 pub fn resource<C: Into<Contents>>(uri: &str, name: &str, description: &str, read: impl Fn(&Vars) -> Result<C> + 'static) -> Resource {
     let key = if uri.contains('{') { "uriTemplate" } else { "uri" };
     let entry = named(name, description).with(key, uri);
-    Resource { uri: uri.into(), entry, read: Box::new(move |vars| read(vars).map(Into::into)) }
+    Resource { uri: uri.into(), entry, read: Box::new(move |vars| read(vars).map(Into::into)), complete: Vec::new() }
 }
 
 impl Resource {
@@ -90,6 +91,11 @@ impl Resource {
     /// Adds a member to the entry, such as title, size, annotations or _meta.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Resource {
         self.entry = self.entry.with(key, value);
+        self
+    }
+    /// Suggests values of a template's variable for the text that was typed.
+    pub fn complete(mut self, variable: &str, f: impl Fn(&str) -> Vec<String> + 'static) -> Resource {
+        self.complete.push((variable.into(), Box::new(f)));
         self
     }
     fn is_template(&self) -> bool {
@@ -247,14 +253,13 @@ impl Plugin {
     }
 
     fn complete(&self, params: &Value) -> Result<Value> {
-        let argument = params.get("argument");
-        let mut values = Vec::new();
-        if params.get("ref").get("type").text() == "ref/prompt" {
-            let prompt = self.prompt(params.get("ref").get("name"))?;
-            if let Some((_, f)) = prompt.complete.iter().find(|c| c.0 == argument.get("name").text()) {
-                values = f(argument.get("value").text());
-            }
-        }
+        let (of, argument) = (params.get("ref"), params.get("argument"));
+        let all = match of.get("type").text() {
+            "ref/prompt" => &self.prompt(of.get("name"))?.complete,
+            _ => &self.resources.iter().find(|r| r.uri == of.get("uri").text()).ok_or_else(|| wrong(format!("unknown ref: {}", of.get("uri").text())))?.complete,
+        };
+        let suggest = all.iter().find(|c| c.0 == argument.get("name").text());
+        let mut values = suggest.map_or(Vec::new(), |(_, f)| f(argument.get("value").text()));
         let total = values.len();
         values.truncate(100);
         let completion = Value::object([("values", values.into()), ("total", total.into())]).with("hasMore", (total > 100).then(|| true));

@@ -1,5 +1,5 @@
 // The plugin of pdk/scenario in TypeScript: each library for authors has one, and all answer alike.
-import { audio, callTool, config, elicit, embed, HostError, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text, tool, ToolError, want } from "sallyport";
+import { ask, audio, callTool, config, elicit, embed, HostError, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text, tool, ToolError, want } from "sallyport";
 
 plugin({ name: "scenario", version: "1.0.0", description: "Answers the scenario." });
 want("kv", "1MiB", "counts visits");
@@ -68,8 +68,27 @@ tool("post", "Sends a text.", {}, async () => {
 });
 
 tool("forbidden", "Asks for a page that no grant allows.", {}, async () => {
-  const e = await fetch("https://example.com/").catch((e) => e);
-  return (e instanceof HostError ? e : e.cause)?.kind ?? "";
+  await fetch("https://example.com/");
+});
+
+const requests: Record<string, () => Promise<unknown>> = {
+  denied: () => fetch("https://example.com/"),
+  invalid: () => kv.get(""),
+  unsupported: () => ask("no/such"),
+  unavailable: () => fetch(config("WEB", "") + "/broken"),
+  timeout: () => ask("http/fetch", { method: "GET", url: config("WEB", "") + "/slow", timeoutMs: 50 }),
+  limit: () => sample("Why?", { maxTokens: 5000 }),
+  conflict: () => kv.set("never", 1, { ifVersion: 7 }),
+};
+
+tool("refused", "Tells how the host refuses.", { kind: Object.keys(requests) }, async ({ kind }) => {
+  try {
+    await requests[kind]();
+    return "not refused";
+  } catch (e) {
+    if (!(e instanceof HostError)) throw e;
+    return `${e.kind}: ${e.message}${e.hint ? ` [${e.hint}]` : ""}`;
+  }
 });
 
 tool("visit", "Counts visits.", object({ again: { type: "boolean", default: false } }, []), async ({ again }) => {
@@ -92,10 +111,13 @@ tool("twice", "Calls hello.", { name: "string who to greet" }, async ({ name }) 
   return `${once} ${once}`;
 });
 
+tool("nested", "Calls fail.", {}, () => callTool("fail"));
+
 resource({ uri: "scenario://motto", name: "motto", description: "A text.", mimeType: "text/plain", handler: () => motto });
 resource({ uri: "scenario://dot", name: "dot", description: "Some bytes.", mimeType: "image/png", handler: () => dot });
 resource({
   uri: "scenario://city/{name}", name: "city", description: "A city.", mimeType: "text/plain",
+  complete: { name: ["Paris", "São Paulo", "São Tomé"] },
   handler: ({ name }) => (name === "nowhere" ? undefined : `The city of ${name}`),
 });
 

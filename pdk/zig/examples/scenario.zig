@@ -88,8 +88,39 @@ fn post(c: *sp.Call) ![]const u8 {
 }
 
 fn forbidden(c: *sp.Call) ![]const u8 {
-    _ = c.fetch("https://example.com/", .{}) catch |e| return if (e == error.Denied) "denied" else e;
-    return "";
+    return (try c.fetch("https://example.com/", .{})).body;
+}
+
+const Kind = enum { denied, invalid, unsupported, unavailable, timeout, limit, conflict };
+
+fn request(c: *sp.Call, kind: Kind) !void {
+    switch (kind) {
+        .denied => _ = try c.fetch("https://example.com/", .{}),
+        .invalid => _ = try c.kvGet(i64, ""),
+        .unsupported => _ = try c.ask("no/such", .{}),
+        .unavailable => _ = try c.fetch(web(c, "/broken"), .{}),
+        .timeout => _ = try c.ask("http/fetch", .{ .method = "GET", .url = web(c, "/slow"), .timeoutMs = 50 }),
+        .limit => _ = try c.sample("Why?", 5000),
+        .conflict => try c.kvSetIf("never", 1, 7),
+    }
+}
+
+fn refused(c: *sp.Call, args: struct { kind: Kind }) ![]const u8 {
+    if (request(c, args.kind)) return "not refused" else |e| {
+        const kind = switch (e) {
+            error.Denied => "denied",
+            error.Invalid => "invalid",
+            error.Unsupported => "unsupported",
+            error.Unavailable => "unavailable",
+            error.Timeout => "timeout",
+            error.Limit => "limit",
+            error.Conflict => "conflict",
+            else => return e,
+        };
+        const failure = c.failure.?;
+        const hint = if (failure.hint.len > 0) c.format(" [{s}]", .{failure.hint}) else "";
+        return c.format("{s}: {s}{s}", .{ kind, failure.message, hint });
+    }
 }
 
 fn visit(c: *sp.Call, args: struct { again: bool = false }) ![]const u8 {
@@ -109,6 +140,10 @@ fn steps(c: *sp.Call) ![]const u8 {
 fn twice(c: *sp.Call, args: Named) ![]const u8 {
     const once = try c.callTool("hello", args);
     return c.format("{s} {s}", .{ once.text, once.text });
+}
+
+fn nested(c: *sp.Call) ![]const u8 {
+    return (try c.callTool("fail", .{})).text;
 }
 
 fn motto(_: *sp.Call) ![]const u8 {
@@ -152,12 +187,14 @@ comptime {
         sp.tool("fetch", "Gets a page.", fetch),
         sp.tool("post", "Sends a text.", post),
         sp.tool("forbidden", "Asks for a page that no grant allows.", forbidden),
+        sp.tool("refused", "Tells how the host refuses.", refused),
         sp.tool("visit", "Counts visits.", visit),
         sp.tool("steps", "Reports progress.", steps),
         sp.tool("twice", "Calls hello.", twice),
+        sp.tool("nested", "Calls fail.", nested),
         sp.resource("scenario://motto", "motto", "A text.", motto).mimeType("text/plain"),
         sp.resource("scenario://dot", "dot", "Some bytes.", dot).mimeType("image/png"),
-        sp.resource("scenario://city/{name}", "city", "A city.", city).mimeType("text/plain"),
+        sp.resource("scenario://city/{name}", "city", "A city.", city).mimeType("text/plain").complete("name", &.{ "Paris", "São Paulo", "São Tomé" }),
         sp.prompt("review", "Asks for a review.", review).complete("tone", &.{ "kind", "strict", "stern" }),
         sp.want("kv", "1MiB", "counts visits"),
     });

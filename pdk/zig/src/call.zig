@@ -120,7 +120,7 @@ pub const Call = struct {
         };
     }
 
-    /// Asks the person to fill in a form, a struct. Null: the person declined.
+    /// Asks the person to fill in a form, a struct. Null: the person declined or dismissed it.
     pub fn elicit(c: *Call, message: []const u8, comptime Form: type) Error!?Form {
         const answer = try c.ask("elicitation/create", .{ .mode = "form", .message = message, .requestedSchema = Schema(Form){} });
         if (!std.mem.eql(u8, answer.get("action").text(), "accept")) return null;

@@ -139,7 +139,7 @@ const secrets = {
   get: async (name) => (await ask("secrets/get", { name })).value,
 };
 
-// elicit asks the person; it returns the answers, or undefined if the person declined.
+// elicit asks the person; it returns the answers, or undefined if the person declined or dismissed it.
 async function elicit(message, input, options = {}) {
   const params = typeof message === "object" ? message : { message, requestedSchema: schemaOf(input, "the form of elicit") };
   if (params.requestedSchema) delete params.requestedSchema.additionalProperties;
@@ -152,11 +152,19 @@ async function sample(prompt, options = {}) {
   const { key, ...rest } = options;
   const messages = typeof prompt === "string" ? messagesOf(prompt).messages : prompt;
   const answer = await ask("sampling/createMessage", { messages, maxTokens: 1000, ...rest }, key);
-  return { ...answer, text: [answer.content].flat().filter((c) => c?.type === "text").map((c) => c.text).join("") };
+  return { ...answer, text: textsOf(answer.content) };
 }
 
 const roots = async () => (await ask("roots/list")).roots;
-const callTool = (name, args = {}) => ask("tools/call", { name, arguments: args });
+const textsOf = (content) => [content].flat().filter((c) => c?.type === "text").map((c) => c.text).join("");
+
+// callTool calls a tool of any plugin; one that failed throws its text, as an error with its result.
+async function callTool(name, args = {}) {
+  const result = await ask("tools/call", { name, arguments: args });
+  if (result.isError) throw Object.assign(new ToolError(textsOf(result.content) || `the tool ${name} failed`), { result });
+  return result;
+}
+
 const config = (key, fallback) => host.env(String(key)) ?? fallback;
 const log = (level, data, logger) => tell("notifications/message", { level, logger, data });
 

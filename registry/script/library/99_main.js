@@ -157,12 +157,11 @@ const globals = {
   structuredClone, crypto, fetch, Headers, Request, Response, self: globalThis, global: globalThis,
 };
 for (const key of Object.keys(globals)) Object.defineProperty(globalThis, key, { value: globals[key], writable: true, configurable: true, enumerable: false });
-Object.defineProperty(globalThis, Symbol.for("sallyport"), {
-  value: {
-    tool, resource, prompt, plugin, want, text, image, audio, link, embed, kv, secrets, elicit, sample, roots, callTool, config, log, progress,
-    toolsChanged: changed("tools"), resourcesChanged: changed("resources"), promptsChanged: changed("prompts"), resourceUpdated,
-    release: () => tell("client/release"), ToolError, HostError,
-  },
-});
+const library = {
+  tool, resource, prompt, plugin, want, text, image, audio, link, embed, kv, secrets, elicit, sample, roots, callTool, config, log, progress, ask,
+  toolsChanged: changed("tools"), resourcesChanged: changed("resources"), promptsChanged: changed("prompts"), resourceUpdated,
+  release: () => tell("client/release"), ToolError, HostError,
+};
+Object.defineProperty(globalThis, Symbol.for("sallyport"), { value: library });
 
 return { begin, step, take, describe, reject };

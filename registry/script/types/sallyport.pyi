@@ -36,6 +36,8 @@ class Call:
 class ToolError(Exception):
     """An answer to the model: its text is shown as it is, without a line of the script."""
 
+    result: Result | None  # of the tool that call_tool called
+
 class HostError(Exception):
     """The refusal of a request by the host."""
 
@@ -114,7 +116,7 @@ def fetch(url: str, *, method: str | None = None, headers: Mapping[str, str] | N
 def elicit(message: str, form: type[_T], *, key: str | None = None) -> _T | None: ...
 @overload
 def elicit(message: str, form: dict[str, Any] | None = None, *, key: str | None = None) -> dict[str, Any] | None:
-    """Asks the person; None if the person declined. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
+    """Asks the person; None if the person declined or dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
 
 def Field(default: Any = None, *, description: str = ..., title: str = ..., ge: float = ..., gt: float = ..., le: float = ..., lt: float = ..., multiple_of: float = ...,
           min_length: int = ..., max_length: int = ..., pattern: str = ..., **rules: Any) -> Any:
@@ -137,7 +139,7 @@ def roots() -> list[Root]:
     """Lists the folders of the client."""
 
 def call_tool(name: str, arguments: Mapping[str, Any] | None = None) -> Result:
-    """Calls a tool of any plugin by its public name."""
+    """Calls a tool of any plugin by its public name. A tool that failed is a ToolError with its result."""
 
 @overload
 def config(key: str) -> str | None: ...

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -107,14 +108,22 @@ func write(c *sallyport.Call, a review) ([]sallyport.Message, error) {
 	}, nil
 }
 
-func tones(c *sallyport.Call, typed string) ([]string, error) {
+func fitting(typed string, all ...string) []string {
 	var fit []string
-	for _, tone := range []string{"kind", "strict", "stern"} {
-		if strings.HasPrefix(tone, typed) {
-			fit = append(fit, tone)
+	for _, one := range all {
+		if strings.HasPrefix(one, typed) {
+			fit = append(fit, one)
 		}
 	}
-	return fit, nil
+	return fit
+}
+
+func tones(c *sallyport.Call, typed string) ([]string, error) {
+	return fitting(typed, "kind", "strict", "stern"), nil
+}
+
+func cities(c *sallyport.Call, typed string) ([]string, error) {
+	return fitting(typed, "Paris", "São Paulo", "São Tomé"), nil
 }
 
 type choice struct {
@@ -171,7 +180,50 @@ func post(c *sallyport.Call, _ sallyport.None) (string, error) {
 
 func forbidden(c *sallyport.Call, _ sallyport.None) (string, error) {
 	_, err := c.Get("https://example.com/")
-	return string(sallyport.KindOf(err)), nil
+	return "", err
+}
+
+type refusal struct {
+	Kind string `json:"kind" enum:"denied,invalid,unsupported,unavailable,timeout,limit,conflict"`
+}
+
+func provoke(c *sallyport.Call, kind string) error {
+	switch kind {
+	case "denied":
+		_, err := c.Get("https://example.com/")
+		return err
+	case "invalid":
+		_, _, err := sallyport.KVGet[int](c, "")
+		return err
+	case "unsupported":
+		return c.Ask("no/such", nil, nil)
+	case "unavailable":
+		_, err := c.Get(sallyport.Config("WEB", "") + "/broken")
+		return err
+	case "timeout":
+		return c.Ask("http/fetch", map[string]any{"method": "GET", "url": sallyport.Config("WEB", "") + "/slow", "timeoutMs": 50}, nil)
+	case "limit":
+		_, err := sallyport.Sample(c, "Why?", 5000)
+		return err
+	}
+	_, err := sallyport.KVSet(c, "never", 1, sallyport.IfVersion(7))
+	return err
+}
+
+func refused(c *sallyport.Call, a refusal) (string, error) {
+	e, ok := errors.AsType[*sallyport.AskError](provoke(c, a.Kind))
+	if !ok {
+		return "not refused", nil
+	}
+	text := string(e.Kind) + ": " + e.Message
+	if e.Hint != "" {
+		text += " [" + e.Hint + "]"
+	}
+	return text, nil
+}
+
+func nested(c *sallyport.Call, _ sallyport.None) (string, error) {
+	return sallyport.CallTool[string](c, "fail", nil)
 }
 
 type visitor struct {
@@ -217,12 +269,14 @@ var plugin = sallyport.New("scenario", "1.0.0",
 	sallyport.Tool("fetch", "Gets a page.", fetch),
 	sallyport.Tool("post", "Sends a text.", post),
 	sallyport.Tool("forbidden", "Asks for a page that no grant allows.", forbidden),
+	sallyport.Tool("refused", "Tells how the host refuses.", refused),
 	sallyport.Tool("visit", "Counts visits.", visit),
 	sallyport.Tool("steps", "Reports progress.", steps),
 	sallyport.Tool("twice", "Calls hello.", twice),
+	sallyport.Tool("nested", "Calls fail.", nested),
 	sallyport.Resource("scenario://motto", "motto", "A text.", readMotto, sallyport.MIMEType("text/plain")),
 	sallyport.Resource("scenario://dot", "dot", "Some bytes.", readDot, sallyport.MIMEType("image/png")),
-	sallyport.Template("scenario://city/{name}", "city", "A city.", city, sallyport.MIMEType("text/plain")),
+	sallyport.Template("scenario://city/{name}", "city", "A city.", city, sallyport.MIMEType("text/plain"), sallyport.Completion("name", cities)),
 	sallyport.Prompt("review", "Asks for a review.", write, sallyport.Completion("tone", tones)),
 	sallyport.Want("kv", "1MiB", "counts visits"),
 )

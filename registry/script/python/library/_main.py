@@ -18,7 +18,7 @@ call = {}  # the request that runs
 
 # ToolError is an answer of the script's author to the model: its text has no place.
 class ToolError(Exception):
-    pass
+    result = None  # of the tool that call_tool called
 
 
 # HostError is the refusal of a request by the host.

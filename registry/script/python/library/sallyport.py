@@ -274,7 +274,7 @@ def fetch(url, *, method=None, headers=None, body=None, json=None, redirect=None
 
 
 def elicit(message, form=None, *, key=None):
-    """Asks the person; None if the person declined. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
+    """Asks the person; None if the person declined or dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
     found = _schema.Type(form if isinstance(form, dict) else {"type": "object", "properties": {}})
     if form is not None and not isinstance(form, dict):
         found = _form_of(form)
@@ -304,8 +304,7 @@ class Sample:
         self.content = answer.get("content")
         self.model = answer.get("model")
         self.stop_reason = answer.get("stopReason")
-        blocks = self.content if isinstance(self.content, list) else [self.content]
-        self.text = "".join(b["text"] for b in blocks if isinstance(b, dict) and b.get("type") == "text")
+        self.text = _texts(self.content)
 
 
 def sample(prompt, *, max_tokens=1000, system=None, temperature=None, key=None, **rest):
@@ -320,8 +319,18 @@ def roots():
 
 
 def call_tool(name, arguments=None):
-    """Calls a tool of any plugin by its public name."""
-    return ask("tools/call", {"name": name, "arguments": arguments or {}})
+    """Calls a tool of any plugin by its public name. A tool that failed is a ToolError with its result."""
+    result = ask("tools/call", {"name": name, "arguments": arguments or {}})
+    if result.get("isError"):
+        e = ToolError(_texts(result.get("content")) or "the tool %s failed" % name)
+        e.result = result
+        raise e
+    return result
+
+
+def _texts(content):
+    blocks = content if isinstance(content, list) else [content]
+    return "".join(b["text"] for b in blocks if isinstance(b, dict) and b.get("type") == "text")
 
 
 def config(key, default=None):
