@@ -39,7 +39,7 @@ func (pl *planner) holdSame(same []*plan) {
 			p.held = fmt.Errorf("the plugin %s is the file %s%s: rename %s, or give it its own key and source in sallyport.yaml",
 				p.name, p.name, filepath.Ext(p.path), p.where())
 		case pl.exact(p) && len(exact) > 1, len(exact) == 0 && len(same) > 1:
-			p.held = fmt.Errorf("more than one plugin is named %q: %s; give each its own key and source", p.name, files(same))
+			p.held = fmt.Errorf("more than one plugin is named %q: %s; rename one, or give each its own key and source in sallyport.yaml", p.name, files(same))
 		}
 		if p.held == nil {
 			pl.holdOtherCase(p)

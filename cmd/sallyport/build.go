@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/gobuild"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/registry/script"
 )
@@ -57,17 +59,33 @@ func buildScript(std stdio, file, out string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", ui.Line(file), err)
 	}
-	if out == "" { // not beside the script: of two plugins with one name, none is served
+	if out == "" { // not beside the script
 		out = filepath.Join("build", strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))+".wasm")
 		if err := os.MkdirAll("build", 0o755); err != nil {
 			return err
 		}
+	} else if same := sameName(out); same != "" {
+		return ui.Hint(fmt.Errorf("%s would be a second plugin with the name of %s beside it, and none of two with one name is served", ui.Line(out), ui.Line(same)),
+			"sallyport build %s writes it into the folder build", settings.Quoted(file))
 	}
 	if err := writeModule(out, wasm); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(out))
 	return nil
+}
+
+// sameName returns the script that would be a plugin of the same name in the folder of a module; "" is none.
+func sameName(module string) string {
+	name, err := manifest.NameOfFile(module)
+	entries, _ := os.ReadDir(filepath.Dir(module)) // writing reports a folder that is not there
+	for _, e := range entries {
+		other, unnamed := manifest.NameOfFile(e.Name())
+		if script.Is(e.Name()) && err == nil && unnamed == nil && strings.EqualFold(other, name) {
+			return e.Name()
+		}
+	}
+	return ""
 }
 
 // buildGo builds a program and writes its file.
@@ -123,8 +141,11 @@ func writeModule(file string, wasm []byte) (err error) {
 		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".sallyport-build-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return ui.Hint(fmt.Errorf("%s: its folder does not exist", ui.Line(file)), "mkdir %s", settings.Quoted(filepath.Dir(file)))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
 	}
 	defer func() {
 		if err != nil {

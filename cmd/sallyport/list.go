@@ -151,10 +151,10 @@ func keeps(state string) string {
 // printEmpty prints whether the folder has no plugins or does not exist.
 func printEmpty(w io.Writer, dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		_, err := fmt.Fprintf(w, "there is no folder %s yet; make it and put .wasm files there\n", dir)
+		_, err := fmt.Fprintf(w, "there is no folder %s yet; make it and put .ts, .js, .py or .wasm files there\n", dir)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "no plugins in %s; put .wasm files there\n", dir)
+	_, err := fmt.Fprintf(w, "no plugins in %s; put .ts, .js, .py or .wasm files there\n", dir)
 	return err
 }
 
