@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
@@ -70,8 +71,12 @@ var (
 	errNoDialect = errors.New("this module is no plugin: it does not export mcp_handle; build it with a Sallyport PDK")
 )
 
-// named adds to the error of a program that is no MCP server and has no tool file the command that writes one.
+// named adds to the error of a program that is no MCP server and has no tool file the command that writes one. The error
+// of a script, which has its place, needs no more words.
 func named(err error, path string) error {
+	if e, ok := errors.AsType[*runtime.GuestError](err); ok && script.Is(path) {
+		return errors.New(e.Message)
+	}
 	silent := errors.Is(err, serverabi.ErrNoServer)
 	if !silent && !errors.Is(err, errCommand) {
 		return err

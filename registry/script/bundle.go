@@ -75,7 +75,7 @@ func run(o api.BuildOptions) (api.BuildResult, error) {
 // problem returns the first error of the bundler, as file:line:column: text.
 func problem(all []api.Message) error {
 	m := all[0]
-	text := strings.TrimSuffix(m.Text, ".")
+	text := strings.ReplaceAll(strings.TrimSuffix(m.Text, "."), `"`+libraryModule+":"+libraryModule+`"`, `"`+libraryModule+`"`)
 	if name, ok := strings.CutPrefix(text, `Could not resolve "`); ok {
 		name = strings.TrimSuffix(name, `"`)
 		text = fmt.Sprintf("there is no %q", name)

@@ -99,5 +99,7 @@ function located(e) {
   } catch {}
   const all = places(stack);
   const own = all.find((f) => !f.place.includes("node_modules/")) ?? all[0];
-  return own ? `${text} (${own.place})` : text;
+  const missing = /^ReferenceError: (\w+) is not defined$/.exec(text)?.[1];
+  const hint = missing && Object.hasOwn(library, missing) ? `: import { ${missing} } from "sallyport"` : "";
+  return (own ? `${text} (${own.place})` : text) + hint;
 }

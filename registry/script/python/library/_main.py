@@ -137,7 +137,17 @@ def located(e):
     if isinstance(e, SyntaxError):
         return syntax(e, text)
     at = place(e)
-    return "%s (%s)" % (text, at) if at else text
+    return ("%s (%s)" % (text, at) if at else text) + missing_import(e)
+
+
+# missing_import returns the import that a name of the library lacks, or "".
+def missing_import(e):
+    if not isinstance(e, NameError):
+        return ""
+    import sallyport
+
+    name = (str(e).split("'") + ["", ""])[1]
+    return ": from sallyport import " + name if name in sallyport.__all__ else ""
 
 
 # syntax returns "hello.py:3:7: invalid syntax". Errors that are found after parsing have the column of the line's text.
