@@ -41,8 +41,10 @@ func (x *exchange) passOn(s *session, r *protocol.Response) *refusal {
 		all = append(all, s.letter("", raw))
 	}
 	switch err := x.h.pool.store.Append(x.r.Context(), store.Mail, s.principal, all, nil); {
-	case errors.Is(err, store.ErrFull):
+	case errors.Is(err, store.ErrTooLarge):
 		return refuse(http.StatusRequestEntityTooLarge, "the message is too large for the host that awaits it")
+	case errors.Is(err, store.ErrFull):
+		return refuse(http.StatusServiceUnavailable, "too many messages of this caller wait for other hosts").with("Retry-After", "1")
 	case err != nil:
 		return x.h.pool.away(err)
 	}

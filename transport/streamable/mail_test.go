@@ -128,11 +128,18 @@ func TestPool_aFloodOfAnswersIsBounded(t *testing.T) {
 	in := hosts[0].starts("a")
 	hosts[0].notifies(in, "notifications/initialized", "{}")
 	stream, question := hosts[0].asks(in)
+	other := hosts[0].starts("a")
+	sender := hosts[0].h.sessions.peek(other["Mcp-Session-Id"])
+	sender.notify([]byte(`"early"`))
+	sender.mail.wait(t.Context())
 	for i := range 600 {
 		hosts[1].want("flood", "POST", answerBody(fmt.Sprintf(`"%s-%d"`, strings.Repeat("B", nameSize), i), "x"), in, 202, "")
 	}
-	if n := hosts[1].mailOf(in); n > 512 || n == 0 {
-		t.Errorf("got %d letters, want 512 at most", n)
+	if n := hosts[1].mailOf(in); n > 256 || n == 0 {
+		t.Errorf("got %d letters, want 256 at most", n)
+	}
+	if n := hosts[1].mailOf(other); n != 1 {
+		t.Errorf("another session of the caller has %d letters, want its one", n)
 	}
 	hosts[1].want("answer", "POST", answerBody(question, "ann"), in, 202, "")
 	if got := strings.Join(stream.rest(), ""); !strings.Contains(got, "ann") {
@@ -155,6 +162,40 @@ func TestPool_anAnswerInABatchFindsItsCall(t *testing.T) {
 	hosts[1].want("batch", "POST", "["+answerBody(question, "ann")+"]", as, 202, "")
 	if got := strings.Join(stream.rest(), ""); !strings.Contains(got, "ann") {
 		t.Errorf("got %s, want the answer", got)
+	}
+}
+
+// A caller with too many letters in all is told to come back, and its message to its client waits.
+func TestPool_mailOfACallerIsRefusedAtItsBound(t *testing.T) {
+	host := poolHosts(t, 1, Options{Tokens: people})[0]
+	in := host.starts("a")
+	const principal = "token:alice"
+	for i := range 32 {
+		var all []store.Record
+		for j := range 128 {
+			all = append(all, store.Record{ID: fmt.Sprintf("S%d/%03d", i, j), Data: []byte("x"), Expires: time.Now().Add(time.Hour)})
+		}
+		if err := host.kept.Append(t.Context(), store.Mail, principal, all, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := `"` + strings.Repeat("B", nameSize) + `-1"`
+	response, body := host.do("POST", answerBody(id, "x"), in)
+	if response.StatusCode != 503 || response.Header.Get("Retry-After") == "" || !strings.Contains(body, "too many messages of this caller wait for other hosts") {
+		t.Errorf("got %d %q %s, want a refusal for now", response.StatusCode, response.Header.Get("Retry-After"), body)
+	}
+	s := host.h.sessions.peek(in["Mcp-Session-Id"])
+	s.notify([]byte(`"told"`))
+	s.mail.wait(t.Context()) // an attempt has failed
+	if err := host.kept.RemoveBelow(t.Context(), store.Mail, "S0"); err != nil {
+		t.Fatal(err)
+	}
+	host.want("answer", "POST", answerBody(id, "x"), in, 202, "")
+	stream := host.opens(t.Context(), "GET", "", in)
+	for e, ok := stream.next(); e.data != `"told"`; e, ok = stream.next() {
+		if !ok {
+			t.Fatal("the stream ended before the message that waited")
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func (v *saver) run() {
 		}
 		err := v.pool.store.Append(context.Background(), v.kind, v.session.principal, add, remove)
 		switch {
-		case errors.Is(err, store.ErrUnavailable) && v.pool.ctx.Err() == nil:
+		case passing(err) && v.pool.ctx.Err() == nil:
 			v.restore(add, remove)
 			select {
 			case <-time.After(savePause):
@@ -139,6 +139,11 @@ func (v *saver) run() {
 			v.pool.log.Warn("messages of a session are not stored, and no other host has them", "kind", v.kind, "messages", len(add), "error", err)
 		}
 	}
+}
+
+// passing reports whether the same batch may be stored later.
+func passing(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrTooLarge)
 }
 
 // take returns the next batch. An empty one ends the work.

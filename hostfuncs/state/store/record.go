@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type bound struct {
 	bytes  int64
 	evict  bool
 	unused bool
+	below  *bound // of the records below one session, of which the oldest are removed; nil for no such limit
 }
 
 // bounds returns the limits that keep one principal from filling the disk.
@@ -57,7 +59,8 @@ func bounds(k Kind) bound {
 	case Event:
 		return bound{count: 65_536, bytes: 64 << 20, evict: true}
 	case Mail:
-		return bound{count: 512, bytes: 32 << 20, evict: true}
+		// A caller's letters are refused and not removed for others of its: they may be those of another session.
+		return bound{count: 4096, bytes: 128 << 20, below: &bound{count: 256, bytes: 32 << 20}}
 	case Part:
 		return bound{count: 100_000, bytes: 1 << 30}
 	}
@@ -117,7 +120,12 @@ func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 	b := bounds(k)
 	full := fmt.Errorf("%w: one caller has %d at most, of %d MiB in all", ErrFull, b.count, b.bytes>>20)
 	if int64(len(r.Data)) > b.bytes {
-		return full
+		return errors.Join(ErrTooLarge, full)
+	}
+	if b.below != nil {
+		if err := makeRoomBelow(ctx, tx, k, *b.below, r); err != nil {
+			return err
+		}
 	}
 	for {
 		var count int
@@ -144,6 +152,29 @@ func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 			return err
 		} else if n == 0 {
 			return full
+		}
+	}
+}
+
+// makeRoomBelow enforces the limits of the records below one session: the oldest are removed.
+func makeRoomBelow(ctx context.Context, tx querier, k Kind, b bound, r Record) error {
+	session, _, _ := strings.Cut(r.ID, "/")
+	if int64(len(r.Data)) > b.bytes {
+		return fmt.Errorf("%w: one session has %d MiB at most", ErrTooLarge, b.bytes>>20)
+	}
+	for {
+		var count int
+		var bytes int64
+		err := tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(length(data)), 0) FROM records WHERE kind = ? AND id > ? AND id < ?",
+			k, session+"/", session+"0").Scan(&count, &bytes)
+		if err != nil || count < b.count && bytes+int64(len(r.Data)) <= b.bytes {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
+			SELECT id FROM records WHERE kind = ? AND id > ? AND id < ? ORDER BY created, version LIMIT ?)`,
+			k, k, session+"/", session+"0", max(1, count/8))
+		if err != nil {
+			return err
 		}
 	}
 }

@@ -89,6 +89,59 @@ func TestAppend_addsOnceAndRemovesTheOwn(t *testing.T) {
 	}
 }
 
+// The letters of one session leave those of another session of its caller in place. Together they are bounded by a refusal.
+func TestAppend_lettersAreBoundedBySession(t *testing.T) {
+	s, c, _ := open(t)
+	ctx, soon := t.Context(), c.Now().Add(time.Minute)
+	send := func(session string, from, n, size int) error {
+		var all []store.Record
+		for i := from; i < from+n; i++ {
+			all = append(all, store.Record{ID: fmt.Sprintf("%s/%05d", session, i), Data: make([]byte, size), Expires: soon})
+		}
+		return s.Append(ctx, store.Mail, "token:ann", all, nil)
+	}
+	kept := func(session string) (n int, last string) {
+		list, err := s.NamesBelow(ctx, store.Mail, session)
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%s: got %d letters, %v", session, len(list), err)
+		}
+		return len(list), list[len(list)-1].ID
+	}
+	if err := errors.Join(send("s", 0, 1, 1), send("t", 0, 600, 1), send("t", 600, 1, 32<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if n, last := kept("t"); n != 1 || last != "t/00600" {
+		t.Errorf("the flooded session has %d letters, the last is %s, want the largest alone", n, last)
+	}
+	if err := send("t", 601, 300, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n, last := kept("t"); n > 256 || last != "t/00900" {
+		t.Errorf("the flooded session has %d letters, the last is %s, want 256 at most and the newest", n, last)
+	}
+	if n, _ := kept("s"); n != 1 {
+		t.Errorf("the other session has %d letters, want its one", n)
+	}
+	if err := send("t", 1000, 1, 32<<20+1); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("one that is too large: got %v, want %v", err, store.ErrTooLarge)
+	}
+	var err error
+	for i := 0; err == nil && i < 100; i++ {
+		err = send(fmt.Sprint("u", i), 0, 200, 1)
+	}
+	if !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("too many in all: got %v, want %v", err, store.ErrFull)
+	}
+	for session, want := range map[string]int{"s": 1, "u0": 200, "u5": 200} {
+		if n, _ := kept(session); n != want {
+			t.Errorf("%s has %d letters, want %d: a letter of another session took a place", session, n, want)
+		}
+	}
+	if err := errors.Join(s.RemoveBelow(ctx, store.Mail, "u0"), send("s", 1, 100, 1)); err != nil {
+		t.Errorf("after letters have gone: %v", err)
+	}
+}
+
 // A change of a session, its events or its mail wakes every host with its kind and ID, and other changes do not.
 func TestWakes_nameTheSession(t *testing.T) {
 	s, c, dir := open(t)

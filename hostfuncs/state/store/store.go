@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 )
@@ -14,6 +15,8 @@ var (
 	ErrConflict = errors.New("changed meanwhile")
 	ErrFull     = errors.New("no room left")
 	ErrClosed   = errors.New("the store is closed")
+	// ErrTooLarge is an ErrFull for a record that has no room in an empty store either.
+	ErrTooLarge = fmt.Errorf("%w: the record is too large", ErrFull)
 )
 
 // Options configure a Store.
