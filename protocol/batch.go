@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -10,9 +12,14 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
+// maxPassedOn bounds the messages of a batch for other processes of its session: they are stored together, and a client has no
+// more questions open.
+const maxPassedOn = 64
+
 // HandleBatch answers a JSON array of messages with an array of responses, processing them in order. Only
-// 2025-03-26 has batches: sessions of other versions and modern requests in a batch get CodeInvalidRequest. Body is
-// nil if no element requires a response.
+// 2025-03-26 has batches: sessions of other versions and modern requests in a batch get CodeInvalidRequest. So does a batch
+// with more than 64 messages that may be for other processes of the session; nothing of it is processed. Body is nil if no
+// element requires a response.
 func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byte)) Response {
 	if c.legacy.version() != envelope.V20250326 {
 		return refuseBatch(&jsonrpc.Error{
@@ -23,6 +30,12 @@ func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byt
 	messages, err := jsonrpc.SplitBatch(data)
 	if err != nil {
 		return refuseBatch(asError(err))
+	}
+	if c.passesOn(messages) > maxPassedOn {
+		return refuseBatch(&jsonrpc.Error{
+			Code:    jsonrpc.CodeInvalidRequest,
+			Message: fmt.Sprintf("a batch has %d answers and cancellations for other hosts at most: send fewer in each", maxPassedOn),
+		})
 	}
 	var body []byte
 	var unclaimed [][]byte
@@ -43,6 +56,21 @@ func (c *Conn) HandleBatch(ctx context.Context, data []byte, send func(msg []byt
 		body = append(body, ']')
 	}
 	return Response{Body: body, Unclaimed: unclaimed}
+}
+
+// passesOn returns the number of messages of a batch that may be for other processes of the session.
+func (c *Conn) passesOn(messages []json.RawMessage) (n int) {
+	if c.opts.Process == "" {
+		return 0
+	}
+	for _, raw := range messages {
+		switch m, err := jsonrpc.Parse(raw); {
+		case err != nil || m.IsRequest():
+		case m.IsNotification() && m.Method == "notifications/cancelled", !m.IsNotification() && c.askedElsewhere(m.ID):
+			n++
+		}
+	}
+	return n
 }
 
 // handleElement answers one message of a batch. It returns nil if there is no response. unclaimed is as in Response.

@@ -199,6 +199,39 @@ func TestPool_mailOfACallerIsRefusedAtItsBound(t *testing.T) {
 	}
 }
 
+// A batch with too many answers for other hosts is refused whole: its requests do not run, and no answer of it is stored.
+func TestPool_answersOfABatchAreBounded(t *testing.T) {
+	hosts := poolHosts(t, 2, Options{Tokens: people})
+	as := headers{"Authorization": "Bearer a"}
+	response, _ := hosts[0].do("POST", strings.Replace(beginBody, "2025-11-25", "2025-03-26", 1), as)
+	as["Mcp-Session-Id"] = response.Header.Get("Mcp-Session-Id")
+	hosts[0].notifies(as, "notifications/initialized", "{}")
+	stream, question := hosts[0].asks(as)
+	batch := func(answers, cancellations int) string {
+		all := []string{toolBody("say"), answerBody(question, "ann")}
+		for i := range answers - 1 {
+			all = append(all, answerBody(fmt.Sprintf(`"%s-%d"`, strings.Repeat("B", nameSize), i), "x"))
+		}
+		for i := range cancellations {
+			all = append(all, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x%d"}}`, i))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	for _, n := range [][2]int{{1000, 0}, {1, 1000}, {32, 33}} {
+		hosts[1].want("too many", "POST", batch(n[0], n[1]), as, 400,
+			errorBody("null", -32600, "a batch has 64 answers and cancellations for other hosts at most: send fewer in each"))
+	}
+	if n := hosts[1].mailOf(as); n != 0 || len(hosts[1].entered) != 0 {
+		t.Errorf("got %d letters and %d calls of a refused batch, want none", n, len(hosts[1].entered))
+	}
+	if response, body := hosts[1].do("POST", batch(32, 32), as); response.StatusCode != 200 || len(hosts[1].entered) != 1 {
+		t.Errorf("as many as may be: got %d %s, want the answer of the call", response.StatusCode, body)
+	}
+	if got := strings.Join(stream.rest(), ""); !strings.Contains(got, "ann") {
+		t.Errorf("got %s, want the answer", got)
+	}
+}
+
 // A letter is taken by one host.
 func TestPool_aLetterIsTakenOnce(t *testing.T) {
 	hosts := poolHosts(t, 2, Options{Tokens: people})
