@@ -182,14 +182,17 @@ func relation(t *task.Task) json.RawMessage {
 	return jsonraw.Object{{Key: "taskId", Value: jsonraw.AppendString(nil, t.ID)}}.Append(nil)
 }
 
-// askForTask sends the questions of a task to its client by tell, unless they are already being asked. If final, no
+// askForTask sends the questions of a task to its client by tell, unless they are already being asked, here or by another
+// process. If final, no
 // answer counts as cancelled; otherwise the task continues to wait.
 func (c *Conn) askForTask(ctx context.Context, t *task.Task, tell func(...[]byte), final bool) error {
 	m := c.server.tasks
-	if !m.Clients.ClaimQuestions(t.ID) {
-		return nil
+	now, release, ok, err := m.ClaimQuestions(ctx, *t, c.server.opts.AskTime)
+	if err != nil || !ok {
+		return taskError(err)
 	}
-	defer m.Clients.ReleaseQuestions(t.ID)
+	defer release()
+	t = &now
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.opts.AskTime, runtime.ErrUnanswered)
 	defer cancel()
 	if err := c.legacy.awaitReady(ctx); err != nil {
@@ -225,6 +228,6 @@ func (c *Conn) askForTask(ctx context.Context, t *task.Task, tell func(...[]byte
 			answers[keys[i]] = json.RawMessage(`{"action":"cancel"}`) // never taken as consent
 		}
 	}
-	_, err := m.Answer(ctx, *t, answers)
+	_, err = m.Answer(ctx, *t, answers)
 	return taskError(err)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,12 +21,9 @@ import (
 
 // Abandoned questions of a task are removed from the desk in all cases, and the client is notified.
 func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
-	kept := store.New(store.Options{Dir: t.TempDir()})
-	t.Cleanup(func() { kept.Close() })
-	h := newTaskHost(t, sealed.Random(), kept, time.Now)
+	h := newTaskHost(t, sealed.Random(), nil, time.Now)
 	t.Cleanup(func() { h.server.Close(context.Background()) })
-	question := json.RawMessage(`{"method":"roots/list","params":{}}`)
-	asked := task.Task{Spec: task.Spec{ID: "x"}, Requests: map[string]json.RawMessage{"a": question, "b": question, "c": question}}
+	asked := h.asks(`,"ask":[[{"Method":"roots/list","Key":"a"},{"Method":"roots/list","Key":"b"},{"Method":"roots/list","Key":"c"}]]`)
 	var said []string
 	c := h.server.Connect(ConnOptions{Principal: "stdio:1"})
 	defer c.Close()
@@ -51,6 +51,142 @@ func TestAskForTask_dropsAbandonedQuestions(t *testing.T) {
 	if n := c.legacy.desk.Waiting(); n != 62 {
 		t.Errorf("got %d waiting questions, want 62", n)
 	}
+}
+
+// asks opens a task of stdio:1 with this directive and returns it when it asks.
+func (h *taskHost) asks(directive string) task.Task {
+	h.t.Helper()
+	id, ok := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, directive), "result", "taskId"))
+	if !ok {
+		h.t.Fatal("got no task")
+	}
+	h.until("stdio:1", id, "input_required")
+	asked, err := h.server.tasks.Book.Get(h.t.Context(), "stdio:1", id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return asked
+}
+
+// awaiting is a session of 2025-11-25 that waits in tasks/result.
+type awaiting struct {
+	conn      *Conn
+	questions chan json.RawMessage // IDs
+	result    chan []byte
+}
+
+// awaits has a session of stdio:1 request the result of a task.
+func (h *taskHost) awaits(id string) *awaiting {
+	h.t.Helper()
+	a := &awaiting{h.server.Connect(ConnOptions{Principal: "stdio:1"}), make(chan json.RawMessage, 100), make(chan []byte, 1)}
+	handle(h.t, a.conn, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	handle(h.t, a.conn, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	request := parse(h.t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":%q}}`, id))
+	go func() {
+		a.result <- a.conn.Handle(h.t.Context(), &request, func(msg []byte) {
+			if method, _ := jsonraw.String(jsonraw.Get(msg, "method")); method == "roots/list" {
+				a.questions <- slices.Clone(jsonraw.Get(msg, "id"))
+			}
+		}).Body
+	}()
+	return a
+}
+
+// answers answers the next question of the session.
+func (a *awaiting) answers(t *testing.T) {
+	t.Helper()
+	select {
+	case id := <-a.questions:
+		handle(t, a.conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, id))
+	case <-time.After(time.Minute):
+		t.Fatal("no question came")
+	}
+}
+
+// ends returns the result of the task.
+func (a *awaiting) ends(t *testing.T) {
+	t.Helper()
+	select {
+	case body := <-a.result:
+		if a.conn.Close(); jsonraw.IsNull(jsonraw.Get(body, "result")) {
+			t.Errorf("got %s, want the result", body)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("no result came")
+	}
+}
+
+// looks is a clock that counts its readings: each look at a task reads it.
+type looks struct{ n atomic.Int64 }
+
+func (l *looks) now() time.Time {
+	l.n.Add(1)
+	return time.Now()
+}
+
+// more waits until a host has looked at its tasks many times from now on.
+func (l *looks) more(t *testing.T) {
+	t.Helper()
+	from := l.n.Load()
+	eventually(t, "the host looks at the task", func() bool { return l.n.Load() > from+20 })
+}
+
+// Of two hosts that serve tasks/result of one task, one asks its questions, and both return its result.
+func TestTaskResult_asksOnceAmongHosts(t *testing.T) {
+	dir, keys, clock := t.TempDir(), sealed.Random(), &looks{}
+	var hosts []*taskHost
+	for range 2 {
+		h := newTaskHost(t, keys, storetest.Open(t, storetest.Options(t, dir)), clock.now)
+		t.Cleanup(func() { h.server.Close(context.Background()) })
+		hosts = append(hosts, h)
+	}
+	asked := hosts[0].asks(`,"ask":[[{"Method":"roots/list","Key":"a"}],[{"Method":"roots/list","Key":"b"}]]`)
+	one, other := hosts[0].awaits(asked.ID), hosts[1].awaits(asked.ID)
+	for range 2 {
+		eventually(t, "a question comes", func() bool { return len(one.questions)+len(other.questions) > 0 })
+		clock.more(t)
+		if a, b := len(one.questions), len(other.questions); a+b != 1 {
+			t.Fatalf("got %d and %d questions, want one", a, b)
+		}
+		if len(one.questions) == 0 {
+			one, other = other, one
+		}
+		one.answers(t)
+		eventually(t, "the round is answered", func() bool {
+			now, err := hosts[0].server.tasks.Book.Get(t.Context(), "stdio:1", asked.ID)
+			return err == nil && (now.Status.Over() || now.Status == task.Input && len(now.Asked) > len(asked.Asked))
+		})
+	}
+	one.ends(t)
+	other.ends(t)
+	if n := len(one.questions) + len(other.questions); n != 0 {
+		t.Errorf("got %d more questions, want none", n)
+	}
+}
+
+// The questions of a host that has ended are asked by another one, and not before.
+func TestTaskResult_asksForAHostThatHasEnded(t *testing.T) {
+	dir, clock := t.TempDir(), &looks{}
+	h := newTaskHost(t, sealed.Random(), storetest.Open(t, storetest.Options(t, dir)), clock.now)
+	t.Cleanup(func() { h.server.Close(context.Background()) })
+	asked := h.asks(asksRoots)
+	const process = "ABCDEFGHIJKLMNOP"
+	ending := store.New(storetest.Options(t, dir))
+	if err := ending.Hold(process); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ending.Add(t.Context(), store.Claim, store.Record{ID: asked.ID, Principal: "stdio:1", Data: []byte(process), Expires: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	a := h.awaits(asked.ID)
+	if clock.more(t); len(a.questions) != 0 {
+		t.Error("got a question that another host asks")
+	}
+	if err := ending.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a.answers(t)
+	a.ends(t)
 }
 
 // The watch of a task that has already ended is not kept for the rest of the session.

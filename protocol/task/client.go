@@ -9,9 +9,9 @@ type Clients struct {
 	hearing map[string]func(msg []byte) // by task, receivers of its progress
 }
 
-// ClaimQuestions gives the caller the exclusive right to send the questions of a task until ReleaseQuestions. It
-// returns false if they are already claimed.
-func (c *Clients) ClaimQuestions(id string) bool {
+// claim gives the caller the exclusive right in this process to send the questions of a task until unclaim. It returns
+// false if they are already claimed.
+func (c *Clients) claim(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asking[id] {
@@ -21,8 +21,8 @@ func (c *Clients) ClaimQuestions(id string) bool {
 	return true
 }
 
-// ReleaseQuestions ends a claim of ClaimQuestions.
-func (c *Clients) ReleaseQuestions(id string) {
+// unclaim ends a claim of claim.
+func (c *Clients) unclaim(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.asking, id)

@@ -26,6 +26,7 @@ const (
 	Session Kind = "session" // a session of an older protocol version
 	Event   Kind = "event"   // a message of a session to its client, or the head of a stream of them, below the session
 	Mail    Kind = "mail"    // a message of a session for the host that awaits it, below the session
+	Claim   Kind = "claim"   // the name of the process that asks the questions of a task
 
 	landingKind Kind = "landing" // a commit of files together with keys
 )
