@@ -82,9 +82,10 @@ func (x *exchange) moveHere(s *session, name string, seen uint64) (reader *event
 		}
 		for _, r := range list {
 			s.standing.send(r.Data)
-			after = r.ID
+			after, seen = r.ID, eventNumber(&r)
 		}
 		if len(list) < pullBatch {
+			x.h.pool.stand(x.r.Context(), s, name, seen)
 			s.conn.AnnounceAll()
 			return s.standing.open(), func() {}, nil
 		}
@@ -125,12 +126,18 @@ func (e *elsewhere) pull(ctx context.Context, seen uint64) {
 
 // put adds an event.
 func (e *elsewhere) put(r *store.Record) {
-	number, err := strconv.ParseUint(r.ID[strings.LastIndexByte(r.ID, '/')+1:], 16, 64)
-	if err != nil || number == 0 {
+	number := eventNumber(r)
+	if number == 0 {
 		return
 	}
 	e.stream.skip(number - 1)
 	e.stream.add(r.Data, r.Label == lastEvent)
+}
+
+// eventNumber returns the number of an event in its stream, 0 for the head.
+func eventNumber(r *store.Record) uint64 {
+	number, _ := strconv.ParseUint(r.ID[strings.LastIndexByte(r.ID, '/')+1:], 16, 64)
+	return number
 }
 
 // lost ends the stream of a call whose process has ended, here and in the store, and returns false to look again.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,6 +178,69 @@ func TestPool_theStandingStreamMoves(t *testing.T) {
 	if e, _ := moved.next(); e.data != changed.data || e.id == changed.id {
 		t.Errorf("got %v, want %s with an ID of the new host", e, changed.data)
 	}
+}
+
+// texts returns the data of the next n events with data.
+func (f *frames) texts(n int) (all []string) {
+	f.t.Helper()
+	for len(all) < n {
+		e, ok := f.next()
+		if !ok {
+			f.t.Fatalf("the stream ended after %s, want %d events", all, n)
+		}
+		if e.data != "" {
+			all = append(all, e.data)
+		}
+	}
+	return all
+}
+
+// A connection that is dead without notice keeps no message: each reaches the connection that the client opens at another
+// host, also one of before, and each that is sent later, by whichever host.
+func TestPool_aDeadStreamKeepsNoMessage(t *testing.T) {
+	hosts := poolHosts(t, 3, Options{Tokens: people})
+	in := hosts[0].starts("a")
+	dead := hosts[0].opens(t.Context(), "GET", "", in)
+	dead.next()
+	hosts[2].want("ping", "POST", legacyBody(1, "ping", "{}"), in, 200, okBody)
+	sender := hosts[2].h.sessions.peek(in["Mcp-Session-Id"])
+	sender.notify([]byte("1"))
+	wantData(t, "before", dead.texts(1), "1") // to this client's kernel, and no further
+	alive := hosts[1].opens(t.Context(), "GET", "", in)
+	wantData(t, "what may not have arrived", alive.texts(1), "1")
+	if rest := dead.rest(); len(rest) != 0 {
+		t.Errorf("the dead stream got %s, want its end", rest)
+	}
+	var want []string
+	for i := range 20 {
+		hosts[i%3].h.sessions.peek(in["Mcp-Session-Id"]).notify(fmt.Append(nil, 10+i))
+		want = append(want, fmt.Sprint(10+i))
+	}
+	got := alive.texts(len(want))
+	slices.Sort(got) // hosts do not wait for each other
+	wantData(t, "later", got, want...)
+}
+
+// A client that resumes a dead stream at another host gets each message once, also those that the host of the dead stream
+// sent meanwhile.
+func TestPool_aDeadStreamIsResumedElsewhereOnce(t *testing.T) {
+	hosts := poolHosts(t, 2, Options{Tokens: people})
+	in := hosts[0].starts("a")
+	dead := hosts[0].opens(t.Context(), "GET", "", in)
+	dead.next()
+	sender := hosts[0].h.sessions.peek(in["Mcp-Session-Id"])
+	for i := range 5 {
+		sender.notify(fmt.Append(nil, i))
+	}
+	one, _ := dead.next()
+	wantData(t, "before", append([]string{one.data}, dead.texts(4)...), "0", "1", "2", "3", "4")
+	sender.box.saver.wait(t.Context())
+	alive := hosts[1].opens(t.Context(), "GET", "", after(in, one.id))
+	if rest := dead.rest(); len(rest) != 0 {
+		t.Errorf("the dead stream got %s, want its end", rest)
+	}
+	sender.notify([]byte("5"))
+	wantData(t, "the rest", alive.texts(5), "1", "2", "3", "4", "5")
 }
 
 // A session lives as long as its stream is open, also if its client sends nothing.

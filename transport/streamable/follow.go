@@ -197,13 +197,14 @@ func (s *sessions) uses(x *session) bool {
 	return x.active > 0
 }
 
-// inUse returns the IDs of such sessions with a request, a stream or an open question in this process.
+// inUse returns the IDs of such sessions with a request, a stream, an open question or a message that its client has not got
+// in this process.
 func (s *sessions) inUse() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[string]bool{}
 	for id, x := range s.byID {
-		if x.pooled && (x.active > 0 || x.conn.Waiting() > 0) {
+		if x.pooled && (x.active > 0 || x.conn.Waiting() > 0 || x.standing.owes()) {
 			all[id] = true
 		}
 	}

@@ -5,11 +5,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // take returns the next result of a reader: the IDs of the events, and the state of the stream.
 func takeEvents(r *eventReader) string {
 	events, state := r.next()
+	r.wrote()
 	words := []string{map[streamState]string{streamOpen: "open", streamEnded: "ended", streamReleased: "released", streamReplaced: "replaced"}[state]}
 	for _, e := range events {
 		words = append(words, e.id+"="+string(e.data))
@@ -175,6 +178,7 @@ func TestOutbox_deliversEachMessageOnceInOrder(t *testing.T) {
 			for r := s.open(); ; r = s.open() {
 				<-r.news()
 				events, state := r.next()
+				r.wrote()
 				for _, e := range events {
 					got = append(got, string(e.data))
 				}
@@ -188,4 +192,35 @@ func TestOutbox_deliversEachMessageOnceInOrder(t *testing.T) {
 		})
 	}
 	work.Wait()
+}
+
+// Events whose write failed, and those shortly before, come again, and so do those of a connection that is replaced. Those
+// that a client had long ago, or that it names, do not.
+func TestEventStream_repeatsWhatMayNotHaveArrived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newOutbox("", nil)
+		s := b.stream()
+		r := s.open()
+		s.send([]byte("a"))
+		wantEvents(t, r, "open 0-1=a")
+		time.Sleep(unsureTime)
+		s.send([]byte("b"))
+		wantEvents(t, r, "open 0-2=b")
+		time.Sleep(unsureTime - 1)
+		s.send([]byte("c"))
+		r.next()
+		r.fail()
+		r.close()
+		r = s.open()
+		wantEvents(t, r, "open 0-2=b 0-3=c")
+		r.close()
+		r = s.open() // the last one was closed
+		wantEvents(t, r, "open")
+		r = s.open()
+		wantEvents(t, r, "open 0-2=b 0-3=c")
+		r, _ = b.resume("0-2")
+		wantEvents(t, r, "open 0-3=c")
+		time.Sleep(unsureTime)
+		wantEvents(t, s.open(), "open")
+	})
 }

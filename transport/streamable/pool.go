@@ -68,6 +68,16 @@ type record struct {
 	// Plugins is protocol.ConnOptions.Session.
 	Plugins string                `json:"plugins"`
 	State   protocol.SessionState `json:"state"`
+	// Standing is the last connection for messages that belong to no request.
+	Standing standing `json:"standing,omitzero"`
+}
+
+// standing is such a connection. A client has one among all hosts: each new one replaces the one before.
+type standing struct {
+	Process string `json:"process"`
+	// Resumed and After name the event that the client had got, if it resumed the stream of another process.
+	Resumed string `json:"resumed,omitempty"`
+	After   uint64 `json:"after,omitempty"`
 }
 
 var (
@@ -250,5 +260,28 @@ func (s *session) adopt(r *record) {
 	if r.Seq > s.seq {
 		s.seq = r.Seq
 		s.conn.Adopt(r.State)
+		s.yield(&r.Standing)
+	}
+}
+
+// yield leaves the messages that belong to no request to the process with the last connection for them.
+func (s *session) yield(at *standing) {
+	if s.mail == nil || at.Process == "" || at.Process == s.mail.pool.self {
+		return
+	}
+	for _, msg := range s.standing.displace(at.Resumed == s.standing.name(), at.After) {
+		s.mail.put(s.letter(toClient, msg))
+	}
+}
+
+// stand makes this process the one with the connection for messages that belong to no request. If that is not stored, the
+// messages of other processes reach the client once it is.
+func (p *pool) stand(ctx context.Context, s *session, resumed string, after uint64) {
+	err := p.change(ctx, s, func(r *record) error {
+		r.Standing = standing{Process: p.self, Resumed: resumed, After: after}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errOver) {
+		p.log.Warn("other hosts do not know of the stream of a session", "error", err)
 	}
 }

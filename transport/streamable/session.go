@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
+	"strings"
 	"sync"
 	"time"
 )
@@ -53,6 +54,9 @@ func (s *session) begin() bool {
 // "". The caller calls stop after it.
 func (x *exchange) reader(s *session, lastEventID string) (reader *eventReader, stop func(), f *refusal) {
 	reader, ok := (*eventReader)(nil), true
+	if s.pooled && (lastEventID == "" || strings.HasPrefix(lastEventID, s.standing.name()+"-")) {
+		x.h.pool.stand(x.r.Context(), s, "", 0) // before it is open: a record of before would end it
+	}
 	if lastEventID == "" {
 		reader = s.standing.open()
 	} else {

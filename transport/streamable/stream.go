@@ -76,7 +76,12 @@ func (c *carrier) next() bool {
 		err = c.x.rc.Flush()
 	}
 	c.buf = c.buf[:0]
-	return err == nil && (state == streamOpen || state == streamReleased && !c.releases())
+	if err != nil {
+		c.reader.fail()
+		return false
+	}
+	c.reader.wrote()
+	return state == streamOpen || state == streamReleased && !c.releases()
 }
 
 // releases reports whether the response can end before its call, and the client resume it.
