@@ -2,6 +2,7 @@ package secret
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -67,6 +68,14 @@ func (k Kept) Get(name string) (string, error) {
 	if err == nil || k.Dir == "" {
 		return value, err
 	}
+	return k.inFolder(name)
+}
+
+// inFolder is Get without the keyring.
+func (k Kept) inFolder(name string) (string, error) {
+	if !ValidName(name) {
+		return "", ErrUnset
+	}
 	data, err := readFile(k.file(name), "")
 	if errors.Is(err, errNoFile) {
 		return "", ErrUnset
@@ -100,12 +109,24 @@ func (k Kept) Set(name, value string) (where string, err error) {
 		if err := os.Remove(k.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
-		return "the keyring", nil
+		return "the keyring", k.change()
 	}
 	if k.Dir == "" {
 		return "", errors.New("the keyring cannot be used")
 	}
 	return k.file(name), k.write(name, value)
+}
+
+// changed is the file of the folder with a text that is new after each Set in the keyring.
+const changed = "changed"
+
+// change has running hosts read the keyring again.
+func (k Kept) change() error { return k.replace(filepath.Join(k.Dir, changed), rand.Text()) }
+
+// stamp returns a text that changes with each Set in the keyring, and "" before the first.
+func (k Kept) stamp() string {
+	text, _ := os.ReadFile(filepath.Join(k.Dir, changed)) // one that cannot be read has never changed
+	return string(text)
 }
 
 // Remove deletes a value. The error is ErrUnset if there is none.
@@ -177,6 +198,14 @@ const ending = ".secret"
 func (k Kept) file(name string) string { return filepath.Join(k.Dir, k.entry(name)+ending) }
 
 func (k Kept) write(name, value string) error {
+	if k.principal != "" {
+		value = k.principal + "\n" + value
+	}
+	return k.replace(k.file(name), value)
+}
+
+// replace writes a file of the folder, whole or not at all.
+func (k Kept) replace(file, text string) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
 		return err
 	}
@@ -185,12 +214,9 @@ func (k Kept) write(name, value string) error {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails if the rename succeeded
-	if k.principal != "" {
-		value = k.principal + "\n" + value
-	}
-	_, err = tmp.WriteString(value)
+	_, err = tmp.WriteString(text)
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), k.file(name))
+	return os.Rename(tmp.Name(), file)
 }

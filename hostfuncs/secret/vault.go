@@ -42,6 +42,7 @@ type Vault struct {
 
 	mu     sync.Mutex // also while a value is read
 	values map[string]value
+	absent map[string]absence // names without a value of this caller in the keyring
 	seen   []Value
 
 	finding sync.Mutex // guards callers
@@ -69,7 +70,7 @@ func (v *Vault) For(principal string) *Vault {
 	if v.callers == nil {
 		v.callers = map[string]*Vault{}
 	}
-	c = &Vault{home: v.home, key: v.key, plugin: v.plugin, kept: v.kept, values: map[string]value{}, base: v, principal: principal}
+	c = &Vault{home: v.home, key: v.key, plugin: v.plugin, kept: v.kept, values: map[string]value{}, absent: map[string]absence{}, base: v, principal: principal}
 	v.callers[principal] = c
 	return c
 }
@@ -77,6 +78,12 @@ func (v *Vault) For(principal string) *Vault {
 type value struct {
 	text string
 	at   time.Time
+}
+
+// absence is the lack of a value in the keyring, with Kept.stamp.
+type absence struct {
+	stamp string
+	at    time.Time
 }
 
 // NewVault returns the vault of a plugin. home is the operator's home folder, or empty. Vaults with the same key make
@@ -142,7 +149,7 @@ func shellWord(text string) string {
 
 func (v *Vault) read(line grant.Secret, flags string) (string, error) {
 	if line.PerPrincipal {
-		text, err := v.kept.For(v.principal).Get(line.Name)
+		text, err := v.own(line.Name)
 		if errors.Is(err, ErrUnset) || err != nil && v.kept.Dir == "" {
 			err = errOwn
 		}
@@ -169,6 +176,24 @@ func (v *Vault) read(line grant.Secret, flags string) (string, error) {
 		return "", fmt.Errorf("it is not set: %s asks for it", strings.TrimSpace("sallyport secret set "+line.Name+" "+flags))
 	}
 	return "", other
+}
+
+// own returns the caller's value. The keyring is a program of its own: that it has none is cached until a value is set. The
+// caller holds mu.
+func (v *Vault) own(name string) (string, error) {
+	kept := v.kept.For(v.principal)
+	if kept.Dir == "" {
+		return kept.Get(name)
+	}
+	stamp := kept.stamp() // before the keyring is read
+	if a, is := v.absent[name]; is && a.stamp == stamp && time.Since(a.at) < valueAge {
+		return kept.inFolder(name)
+	}
+	text, err := kept.Get(name)
+	if errors.Is(err, ErrUnset) {
+		v.absent[name] = absence{stamp, time.Now()}
+	}
+	return text, err
 }
 
 // remember adds a value to the redactor.

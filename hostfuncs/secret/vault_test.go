@@ -121,6 +121,48 @@ func TestVault_callersHaveTheirOwnValues(t *testing.T) {
 	}
 }
 
+// That the keyring has no value of a caller is known for a minute, and until any value is set.
+func TestVault_cachesThatTheKeyringHasNone(t *testing.T) {
+	keyring.MockInit()
+	t.Cleanup(func() { keyring.MockInitWithError(errors.New("no keyring")) })
+	kept := Kept{Dir: filepath.Join(t.TempDir(), "secrets")}
+	v := NewVault("", NewVaultKey(), "p", kept).For("token:ann")
+	own := kept.For("token:ann")
+	want := func(when, name, want string) {
+		t.Helper()
+		got, err := v.Value(grant.Secret{Name: name, PerPrincipal: true}, "")
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", when, got, err, want)
+		}
+	}
+	byHand := func(name, value string) {
+		t.Helper()
+		if err := keyring.Set(keyringService, own.entry(name), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"A", "B", "C"} {
+		want("at first", name, "")
+		byHand(name, "value-by-hand-0123456789")
+		want("set in the keyring by hand", name, "")
+	}
+	if err := own.write("B", "value-of-a-file-0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	want("a file", "B", "value-of-a-file-0123456789")
+	v.absent["C"] = absence{v.absent["C"].stamp, time.Now().Add(-valueAge)}
+	want("a minute later", "C", "value-by-hand-0123456789")
+	if _, err := kept.For("token:bob").Set("A", "value-of-bob-0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	want("after a value was set", "A", "value-by-hand-0123456789")
+	want("of another name", "D", "")
+	if _, err := own.Set("D", "value-of-ann-0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	want("set", "D", "value-of-ann-0123456789")
+}
+
 // Callers over the bound displace each other, and calls under way keep their values.
 func TestVault_keepsFewCallers(t *testing.T) {
 	v := NewVault("", NewVaultKey(), "p", Kept{})
