@@ -26,14 +26,16 @@ func newAudit(std stdio) *cobra.Command {
 
 func newAuditVerify(std stdio) *cobra.Command {
 	var receipt string
-	var keys []string
+	var keys, marks []string
 	c := &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "find lines that were changed, taken out, moved or cut off",
 		Long: `Find lines of the audit log that were changed, taken out, moved or cut off.
 
 With files it verifies those, of one host or of several, in any order: exported lines, or the files of a log. Each host's
-key is audit/key in its state folder; without --key it is that of this state folder.
+key is audit/key in its state folder; without --key it is that of this state folder. A key proves that a
+holder of it wrote the lines: compare its fingerprint, as sha256sum prints it, with the one that you noted on the host.
+Lines that were invented with the key have other marks than the receipts of before: name some with --mark.
 
 Exit code 1: something was found. 2: there is no log. A log that ends in the middle may be a crash or a cut; it
 cannot be told.`,
@@ -44,9 +46,9 @@ cannot be told.`,
 			case err != nil:
 				return err
 			case len(files) > 0 && receipt == "":
-				return verifyFiles(std, s, keys, files)
-			case len(files) > 0 || len(keys) > 0:
-				return errors.New("--key needs files, and --receipt takes none")
+				return verifyFiles(std, s, keys, marks, files)
+			case len(files) > 0 || len(keys) > 0 || len(marks) > 0:
+				return errors.New("--key and --mark need files, and --receipt takes none")
 			case receipt != "":
 				return prove(std, s.State().Audit(), receipt)
 			}
@@ -54,6 +56,7 @@ cannot be told.`,
 		},
 	}
 	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
+	c.Flags().StringArrayVar(&marks, "mark", nil, "a `mark` that has to be in the files: of a receipt, or one noted before; may be repeated")
 	c.Flags().StringArrayVar(&keys, "key", nil, "key `file` of a host whose lines are in the files; once for each host")
 	return c
 }
@@ -66,15 +69,18 @@ func verifyAudit(std stdio, dir string) error {
 	if err != nil {
 		return err
 	}
-	return tellReport(std, r)
+	return tellReport(std, r, func(int) string { return "of this state folder" })
 }
 
-// tellReport prints the outcome of a verification.
-func tellReport(std stdio, r audit.Report) error {
+// tellReport prints the outcome of a verification. whose describes a key of r.Signed.
+func tellReport(std stdio, r audit.Report, whose func(i int) string) error {
 	for _, p := range r.Problems {
 		fmt.Fprintln(std.out, ui.Line(p.String()))
 	}
 	fmt.Fprintf(std.out, "%s in %s, a chain for each process\n", ui.Count(int(r.Lines), "line"), ui.Count(r.Chains, "chain"))
+	for i, s := range r.Signed {
+		fmt.Fprintf(std.out, "%s in %s signed with the key %s %s\n", ui.Count(int(s.Lines), "line"), ui.Count(s.Chains, "chain"), s.Key, whose(i))
+	}
 	if len(r.Problems) == 0 {
 		fmt.Fprintln(std.out, "whole: no line was changed, taken out, moved or cut off")
 	}

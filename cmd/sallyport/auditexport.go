@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -33,11 +34,13 @@ sallyport audit verify FILE proves the lines as long as no program reformats the
 }
 
 // verifyFiles verifies exported lines.
-func verifyFiles(std stdio, s *settings.Settings, keys, files []string) error {
+func verifyFiles(std stdio, s *settings.Settings, keys, marks, files []string) error {
+	whose := func(i int) string { return "in " + ui.Line(keys[i]) + ", which you named" }
 	if len(keys) == 0 {
 		keys = []string{s.State().AuditKey()}
+		whose = func(int) string { return "of this state folder" }
 	}
-	f := audit.Files{}
+	f := audit.Files{Marks: marks}
 	for _, file := range keys {
 		key, err := audit.ReadKey(file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,5 +58,18 @@ func verifyFiles(std stdio, s *settings.Settings, keys, files []string) error {
 	if err != nil {
 		return err
 	}
-	return tellReport(std, r)
+	err = tellReport(std, r, whose)
+	if err == nil {
+		tellProven(std, len(marks))
+	}
+	return err
+}
+
+// tellProven prints the limit of a proof by a key.
+func tellProven(std stdio, marks int) {
+	if marks > 0 {
+		fmt.Fprintf(std.out, "%s that you named: in them, so the lines up to there are those of then\n", ui.Count(marks, "mark"))
+		return
+	}
+	fmt.Fprintln(std.out, "not proven: that no one who has a key invented the lines, or left out whole chains; --mark compares a line that you know")
 }

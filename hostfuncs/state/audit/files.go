@@ -12,6 +12,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Files verifies exported lines without the folder that they come from: those of several hosts, in any number of files
@@ -21,6 +22,9 @@ type Files struct {
 	Keys [][]byte
 	// Heads has the last line of chains, as number/MAC, from a place of its own. It may be nil.
 	Heads map[string]string
+	// Marks are lines that have to be there, as chain/number/MAC: those of receipts, or of heads that were noted before. Only
+	// they distinguish a log from one that was invented later with the key.
+	Marks []string
 }
 
 // Verify checks the lines of files. Lines that stand twice, as after a repeated transfer, are counted once.
@@ -29,12 +33,21 @@ func (f Files) Verify(names ...string) (Report, error) {
 	for _, key := range f.Keys {
 		v.macs = append(v.macs, hmac.New(sha256.New, key))
 	}
+	for _, mark := range f.Marks {
+		if _, _, err := parseMark(mark); err != nil {
+			return Report{}, err
+		}
+	}
 	for _, name := range names {
 		if err := v.file(name); err != nil {
 			return Report{}, err
 		}
 	}
-	return v.report(), nil
+	r := v.report(f.Marks)
+	for i, key := range f.Keys {
+		r.Signed[i].Key = Fingerprint(key)
+	}
+	return r, nil
 }
 
 // maxProblems bounds the problems of a report. A file that is no log has one in each line.
@@ -211,13 +224,17 @@ func (v *filesVerifier) read(c *exportedChain, body []byte) {
 	}
 }
 
-// report joins the pieces of each chain.
-func (v *filesVerifier) report() Report {
-	r := Report{Chains: len(v.chains), Open: map[string]uint64{}}
+// report joins the pieces of each chain, and looks for marks.
+func (v *filesVerifier) report(marks []string) Report {
+	r := Report{Chains: len(v.chains), Open: map[string]uint64{}, Signed: make([]Signed, len(v.macs))}
 	for _, name := range slices.Sorted(maps.Keys(v.chains)) {
 		c := v.chains[name]
 		last, lines := v.join(c)
 		r.Lines += lines
+		if i := slices.Index(v.macs, c.mac); i >= 0 {
+			r.Signed[i].Chains++
+			r.Signed[i].Lines += lines
+		}
 		if !c.ended {
 			r.Open[name] = last
 		}
@@ -229,6 +246,10 @@ func (v *filesVerifier) report() Report {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.heads)) {
 		v.recorded(name, v.heads[name], "the store")
+	}
+	for _, mark := range marks {
+		chain, _, _ := strings.Cut(mark, "/")
+		v.recorded(chain, mark, "your mark")
 	}
 	if r.Problems, r.Repeated = v.problems, v.repeated; v.untold > 0 {
 		r.Problems = append(r.Problems, Problem{What: fmt.Sprintf("%d more problems are not listed", v.untold)})

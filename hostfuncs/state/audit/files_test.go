@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,6 +174,41 @@ func TestFiles_comparesHeads(t *testing.T) {
 		r := verifyFiles(t, audit.Files{Keys: [][]byte{key}, Heads: map[string]string{chain: c.head}}, c.files...)
 		if got := fmt.Sprint(r.Problems); c.want == "" && len(r.Problems) > 0 || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s, want %q", c.head, got, c.want)
+		}
+	}
+}
+
+// Each key is named by the SHA-256 of its file, with the lines that it signs. Marks from elsewhere tell a log from an
+// invented one of the same key.
+func TestFiles_namesItsKeysAndComparesMarks(t *testing.T) {
+	k1, one := exportedHost(t)
+	k2, two := exportedHost(t)
+	mark := func(line string) string {
+		p := strings.Split(line, `"`)
+		return p[3] + "/" + strings.Trim(p[8], ":,") + "/" + line[strings.LastIndex(line, `"mac":"`)+7:][:32]
+	}
+	of := func(key []byte, chains int, lines uint64) audit.Signed {
+		return audit.Signed{Key: fmt.Sprintf("sha256:%x", sha256.Sum256(key)), Chains: chains, Lines: lines}
+	}
+	f := audit.Files{Keys: [][]byte{k2, k1, make([]byte, 32)}, Marks: []string{mark(one[3]), mark(one[12]), mark(two[9])}}
+	r := verifyFiles(t, f, saved(t, one, two[:10])...)
+	if want := []audit.Signed{of(k2, 1, 10), of(k1, 2, 20), of(make([]byte, 32), 0, 0)}; len(r.Problems) != 0 || !slices.Equal(r.Signed, want) {
+		t.Errorf("got %+v, want the parts %+v", r, want)
+	}
+	for _, c := range [][2]string{
+		{mark(two[15]), "the chain is not in these files; it had 6 lines or more, as your mark tells"},
+		{strings.Replace(mark(one[3]), "/4/", "/5/", 1), "line 5: your mark has another MAC for it"},
+		{strings.Replace(mark(one[3]), "/4/", "/99/", 1), "it had 99 lines, as your mark tells"},
+	} {
+		f.Marks = []string{mark(one[3]), c[0]}
+		if r := verifyFiles(t, f, saved(t, one, two[:10])...); len(r.Problems) != 1 || !strings.Contains(r.Problems[0].String(), c[1]) {
+			t.Errorf("%s: got %v, want %q", c[0], r.Problems, c[1])
+		}
+	}
+	for _, bad := range []string{"", "a/1", "a/b/c", "a/1/2/3"} {
+		f.Marks = []string{bad}
+		if _, err := f.Verify(saved(t, one)...); err == nil {
+			t.Errorf("%q: got no error, want that it is no mark", bad)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -51,6 +52,12 @@ func ReadKey(file string) ([]byte, error) {
 		err = fmt.Errorf("%s is no key of %d bytes", file, keySize)
 	}
 	return key, err
+}
+
+// Fingerprint identifies a key without telling it: the SHA-256 of its file.
+func Fingerprint(key []byte) string {
+	sum := sha256.Sum256(key)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // makeKey makes the key atomically: of two processes, one wins.

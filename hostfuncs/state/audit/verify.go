@@ -42,8 +42,17 @@ type Report struct {
 	Lines    uint64
 	Repeated uint64 // copies of lines that Files.Verify has met before
 	Problems []Problem
+	// Signed has the part of each key: that of the folder, or Files.Keys in their order.
+	Signed []Signed
 	// Open has the last line number of each chain without a closing line: its process is running, or was killed.
 	Open map[string]uint64
+}
+
+// Signed is the part of a log that one key proves: a holder of the key wrote it.
+type Signed struct {
+	Key    string // fingerprint
+	Chains int
+	Lines  uint64
 }
 
 // Verify checks every chain of a folder. A missing folder has no chains. Lines that retention removed are neither
@@ -83,6 +92,7 @@ func verify(dir string) (Report, error) {
 		r.Chains++
 	}
 	v.gone(&r)
+	r.Signed = []Signed{{v.key, r.Chains, r.Lines}}
 	return r, nil
 }
 
@@ -91,17 +101,13 @@ var ErrNotProven = errors.New("the receipt is not proven")
 
 // Proves returns the line that a receipt's mark identifies. The error is ErrNotProven if there is none.
 func Proves(dir, mark string) (json.RawMessage, error) {
-	parts := strings.Split(mark, "/")
-	if len(parts) != 3 {
-		return nil, fmt.Errorf("%q is no mark of a receipt: chain/number/mac", mark)
-	}
-	n, err := strconv.ParseUint(parts[1], 10, 64)
+	chain, n, err := parseMark(mark)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no mark of a receipt: chain/number/mac", mark)
+		return nil, err
 	}
 	var found json.RawMessage
 	err = Read(dir, func(l Line) bool {
-		if l.Chain == parts[0] && l.N == n {
+		if l.Chain == chain && l.N == n {
 			found = bytes.Clone(l.Text)
 		}
 		return found == nil
@@ -110,15 +116,28 @@ func Proves(dir, mark string) (json.RawMessage, error) {
 	case err != nil:
 		return nil, err
 	case found == nil:
-		return nil, fmt.Errorf("%w: chain %s has no line %d", ErrNotProven, parts[0], n)
-	case !bytes.HasSuffix(found, []byte(macStart+parts[2]+`"}`)):
-		return nil, fmt.Errorf("%w: line %d of chain %s changed", ErrNotProven, n, parts[0])
+		return nil, fmt.Errorf("%w: chain %s has no line %d", ErrNotProven, chain, n)
+	case !bytes.HasSuffix(found, []byte(macStart+macOf(mark)+`"}`)):
+		return nil, fmt.Errorf("%w: line %d of chain %s changed", ErrNotProven, n, chain)
 	}
 	return found, nil
 }
 
+// parseMark returns the chain and the number of a mark.
+func parseMark(mark string) (chain string, n uint64, err error) {
+	parts := strings.Split(mark, "/")
+	if len(parts) == 3 {
+		n, err = strconv.ParseUint(parts[1], 10, 64)
+	}
+	if len(parts) != 3 || err != nil {
+		return "", 0, fmt.Errorf("%q is no mark of a receipt: chain/number/mac", mark)
+	}
+	return parts[0], n, nil
+}
+
 type verifier struct {
 	dir    string
+	key    string // fingerprint
 	mac    hash.Hash
 	chains map[string][]string // files of each chain, in order
 	heads  map[string]string
@@ -134,7 +153,7 @@ func newVerifier(dir string) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{dir: dir, mac: hmac.New(sha256.New, key), ends: map[string]uint64{}, seen: map[string]string{}}
+	v := &verifier{dir: dir, key: Fingerprint(key), mac: hmac.New(sha256.New, key), ends: map[string]uint64{}, seen: map[string]string{}}
 	if v.heads, err = heads(dir); err != nil {
 		return nil, err
 	}
