@@ -225,11 +225,12 @@ type Stats struct {
 	Requests    int // in flight, without subscriptions
 	Connections int // open ones: sessions of older versions, and requests without a session
 	Tasks       int // that run in this process
+	TaskCounts  task.Counts
 }
 
 // Stats returns the current numbers.
 func (s *Server) Stats() Stats {
-	return Stats{Requests: s.Calls(), Connections: len(s.conns.list()), Tasks: s.tasks.Running()}
+	return Stats{Requests: s.Calls(), Connections: len(s.conns.list()), Tasks: s.tasks.Running(), TaskCounts: s.tasks.Counts()}
 }
 
 // changed notifies all subscribed clients of a catalog change.

@@ -34,6 +34,7 @@ type observed struct {
 	// call, waited and request observe calls, their waits and requests; nil if nothing does.
 	call    func(receipt.Receipt, receipt.Caller)
 	waited  func(time.Duration)
+	took    func(operation string, d time.Duration, err error)
 	request protocol.Observer
 	audited func(at time.Time, line []byte) // sends lines of the audit log
 
@@ -69,7 +70,7 @@ func observe(ctx context.Context, s *settings.Settings, std stdio, log *slog.Log
 		return o, nil
 	}
 	m := metrics.New(host.Version())
-	o.metrics, o.call, o.waited, o.request = m, m.Call, m.Waited, m.Observe
+	o.metrics, o.call, o.waited, o.took, o.request = m, m.Call, m.Waited, m.Took, m.Observe
 	if err := o.send(s, log); err != nil {
 		return nil, err
 	}

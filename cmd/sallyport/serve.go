@@ -96,7 +96,7 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited, Audited: seen.audited})
+	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited, Took: seen.took, Audited: seen.audited})
 	if err != nil {
 		return err
 	}

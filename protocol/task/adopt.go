@@ -22,7 +22,11 @@ func (r *Runner) watch() {
 	defer tick.Stop()
 	wake, stop := r.o.Store.On()
 	defer stop()
-	for next := r.o.Now(); ; {
+	for next, counted := r.o.Now(), (time.Time{}); ; {
+		if now := r.o.Now(); now.Sub(counted) >= countEvery {
+			counted = now
+			_ = r.Book.count(r.ctx) // the numbers of before stay; Look reports the error
+		}
 		if now := r.o.Now(); r.news.Swap(false) || !now.Before(next) {
 			next = now.Add(adoptEvery)
 			r.adoptAll()

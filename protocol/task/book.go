@@ -58,6 +58,7 @@ type Book struct {
 	doubts map[string]doubt
 
 	watchers watchers
+	counter  counter
 	looked   int64 // store version at the last Look
 }
 
@@ -240,6 +241,7 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 		t.version = r.Version
 		delete(b.doubts, t.ID)
 	}
+	b.counter.ended(t.Status)
 	if b.tasks[t.ID] = &t; t.Durable() && !t.lives() {
 		delete(b.tasks, t.ID)
 	}

@@ -20,6 +20,7 @@ type database struct {
 	engine  engine
 	now     func() time.Time
 	reached func(step string) error
+	took    func(operation string, d time.Duration, err error)
 
 	mu     sync.Mutex
 	sql    *sql.DB // nil before the first use
@@ -97,7 +98,8 @@ func (d *database) opened(ctx context.Context, read bool) (*sql.DB, error) {
 }
 
 // read runs a query. The error is ErrNotFound if nothing was ever written.
-func (d *database) read(ctx context.Context, do func(context.Context, querier) error) error {
+func (d *database) read(ctx context.Context, do func(context.Context, querier) error) (err error) {
+	defer d.timed(OperationRead, time.Now(), &err)
 	db, err := d.opened(ctx, true)
 	if err != nil {
 		return err
@@ -152,7 +154,8 @@ func (d *database) settle(ctx context.Context, of scope) error {
 }
 
 // write runs one transaction, and occasionally removes expired data before.
-func (d *database) write(ctx context.Context, scopes []scope, do func(context.Context, querier) error) error {
+func (d *database) write(ctx context.Context, scopes []scope, do func(context.Context, querier) error) (err error) {
+	defer d.timed(OperationWrite, time.Now(), &err)
 	if err := d.reached("begin"); err != nil {
 		return err
 	}
@@ -173,6 +176,17 @@ func (d *database) write(ctx context.Context, scopes []scope, do func(context.Co
 		return err
 	}
 	return d.reached("committed")
+}
+
+// The operations of Options.Took.
+const (
+	OperationRead  = "read"
+	OperationWrite = "write"
+)
+
+// timed tells the time of an operation at its end.
+func (d *database) timed(operation string, began time.Time, err *error) {
+	d.took(operation, time.Since(began), *err)
 }
 
 // sweep removes expired data, unless that was done lately.

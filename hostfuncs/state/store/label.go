@@ -16,6 +16,24 @@ func (s *Records) Labelled(ctx context.Context, k Kind, label string) ([]Record,
 		k, label, stampOf(s.db.now()))
 }
 
+// Tally returns the number of records of a kind with a label except Done, and of those without one.
+func (s *Records) Tally(ctx context.Context, k Kind) (labelled, unlabelled int, err error) {
+	count := func(condition string) (int64, error) {
+		n, err := get(ctx, s.db, scanNumber, "SELECT count(*) FROM records WHERE kind = ? AND "+condition+" AND expires > ?", k, stampOf(s.db.now()))
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return n, err
+	}
+	// The index has the labels in their order, and no finished record is counted. Labels begin with a letter or a digit.
+	with, err := count("plugin > '" + Done + "'")
+	if err != nil {
+		return 0, 0, err
+	}
+	without, err := count("plugin = ''")
+	return int(with), int(without), err
+}
+
 // Below returns the records of a kind below prefix (their ID is prefix, a slash and more), sorted by ID.
 func (s *Records) Below(ctx context.Context, k Kind, prefix string) ([]Record, error) {
 	return list(ctx, s.db, scanRecord, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id > ? AND id < ? AND expires > ? ORDER BY id",

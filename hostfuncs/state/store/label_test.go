@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -172,4 +173,39 @@ func TestVersion_changesWithEachWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved(true)
+}
+
+// Each operation is told with its name and its error, and finished and expired records are not counted.
+func TestStore_tellsOperationsAndCountsByLabel(t *testing.T) {
+	o := storetest.Options(t, t.TempDir())
+	var told []string
+	o.Took = func(operation string, d time.Duration, err error) {
+		if told = append(told, fmt.Sprint(operation, " ", err)); d <= 0 {
+			t.Errorf("%s took %v, want some time", operation, d)
+		}
+	}
+	s := storetest.Open(t, o)
+	ctx := t.Context()
+	if working, waiting, err := s.Tally(ctx, store.Task); working != 0 || waiting != 0 || err != nil {
+		t.Errorf("an empty store: got %d and %d records, %v, want none", working, waiting, err)
+	}
+	for i, label := range []string{"A", "B", "7", "", "", store.Done} {
+		r := store.Record{ID: fmt.Sprint(i), Principal: "a", Label: label, Expires: time.Now().Add(time.Hour)}
+		if _, err := s.Add(ctx, store.Task, r); err != nil {
+			t.Fatal(err)
+		}
+		r.ID, r.Expires = "over"+r.ID, time.Now().Add(-time.Hour)
+		if _, err := s.Add(ctx, store.Task, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if working, waiting, err := s.Tally(ctx, store.Task); working != 3 || waiting != 2 || err != nil {
+		t.Errorf("got %d records with a label and %d without, %v, want 3 and 2", working, waiting, err)
+	}
+	told = nil
+	_, _ = s.Add(ctx, store.Task, store.Record{ID: "0", Principal: "a"})
+	_, _ = s.Get(ctx, store.Task, "nosuch")
+	if want := []string{"write " + store.ErrExists.Error(), "read " + store.ErrNotFound.Error()}; !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q", told, want)
+	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// Reached is called at the steps of each change: begin, commit, committed. An error aborts the change there;
 	// tests use it to end the process. It may be nil.
 	Reached func(step string) error
+	// Took is called with the time of each operation that has ended: read, with a query, or write, with a transaction and
+	// the waits for its turn. err is its error, ErrNotFound too. It may be nil.
+	Took func(operation string, d time.Duration, err error)
 }
 
 // Store is one state folder, or one database. It is safe for concurrent use, including by several processes.
@@ -50,7 +53,10 @@ func New(o Options) *Store {
 	if o.Reached == nil {
 		o.Reached = func(string) error { return nil }
 	}
-	d := &database{now: o.Now, reached: o.Reached}
+	if o.Took == nil {
+		o.Took = func(string, time.Duration, error) {}
+	}
+	d := &database{now: o.Now, reached: o.Reached, took: o.Took}
 	s := &Store{db: d}
 	s.Records.db, s.KeyValues.db, s.Consents.db = d, d, d
 	if o.URL == "" {

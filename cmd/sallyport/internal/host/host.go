@@ -54,6 +54,8 @@ type Options struct {
 	Ended func(receipt.Receipt, receipt.Caller)
 	// Waited is called with the time that a call waited, see runtime.EngineOptions; it may be nil.
 	Waited func(time.Duration)
+	// Took is called with the time of each operation of the store, see store.Options; it may be nil.
+	Took func(operation string, d time.Duration, err error)
 	// Audited is called with each line of the audit log, see audit.Options.Line; it may be nil.
 	Audited func(at time.Time, line []byte)
 	// Keys is the folder of the plugins' keys in place of the state folder; "" is that.
@@ -121,14 +123,16 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 // store returns the store of plugins and clients.
 func (o *Options) store() *store.Store {
 	if o.Keys != "" {
-		return store.New(store.Options{Dir: o.Keys})
+		return store.New(store.Options{Dir: o.Keys, Took: o.Took})
 	}
-	return OpenStore(o.Settings)
+	return openStore(o.Settings, o.Took)
 }
 
 // OpenStore returns the store of these settings, in the state folder or in a database. The caller closes it.
-func OpenStore(s *settings.Settings) *store.Store {
-	return store.New(store.Options{Dir: s.Text("state"), URL: s.Text("store")})
+func OpenStore(s *settings.Settings) *store.Store { return openStore(s, nil) }
+
+func openStore(s *settings.Settings, took func(string, time.Duration, error)) *store.Store {
+	return store.New(store.Options{Dir: s.Text("state"), URL: s.Text("store"), Took: took})
 }
 
 func newEngine(ctx context.Context, o Options) (*runtime.Engine, error) {

@@ -1,11 +1,14 @@
 package metrics
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -31,7 +34,30 @@ func (m *Metrics) ReadServer(stats func() protocol.Stats) {
 		newGauge("requests_in_flight", "Requests without a response, without subscriptions.", prometheus.GaugeValue, func(s protocol.Stats) float64 { return float64(s.Requests) }),
 		newGauge("sessions", "Sessions of clients and requests without one.", prometheus.GaugeValue, func(s protocol.Stats) float64 { return float64(s.Connections) }),
 		newGauge("tasks_running", "Tasks that run in this process.", prometheus.GaugeValue, func(s protocol.Stats) float64 { return float64(s.Tasks) }),
+		taskGauge(task.Working, func(c task.Counts) int { return c.Working }),
+		taskGauge(task.Input, func(c task.Counts) int { return c.Input }),
+		taskCounter(task.Completed, func(c task.Counts) uint64 { return c.Completed }),
+		taskCounter(task.Failed, func(c task.Counts) uint64 { return c.Failed }),
+		taskCounter(task.Cancelled, func(c task.Counts) uint64 { return c.Cancelled }),
 	}})
+}
+
+func taskGauge(s task.Status, of func(task.Counts) int) gauge[protocol.Stats] {
+	return newGauge("tasks", "Tasks under way by status, the same number at each host of a store.", prometheus.GaugeValue,
+		func(s protocol.Stats) float64 { return float64(of(s.TaskCounts)) }, "status", string(s))
+}
+
+func taskCounter(s task.Status, of func(task.Counts) uint64) gauge[protocol.Stats] {
+	return newGauge("tasks_ended_total", "Tasks that this process brought to an end, by status.", prometheus.CounterValue,
+		func(s protocol.Stats) float64 { return float64(of(s.TaskCounts)) }, "status", string(s))
+}
+
+// Took counts an operation of the store. It is for store.Options.
+func (m *Metrics) Took(operation string, d time.Duration, err error) {
+	m.storeTime.WithLabelValues(operation).Observe(d.Seconds())
+	if errors.Is(err, store.ErrUnavailable) {
+		m.storeAway.Inc()
+	}
 }
 
 // gauges are the metrics of one component, whose numbers are read together.
@@ -46,8 +72,13 @@ type gauge[S any] struct {
 	of   func(S) float64
 }
 
-func newGauge[S any](name, help string, kind prometheus.ValueType, of func(S) float64) gauge[S] {
-	return gauge[S]{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, nil, nil), kind, of}
+// newGauge returns a metric with constant labels, names and values in turn.
+func newGauge[S any](name, help string, kind prometheus.ValueType, of func(S) float64, labels ...string) gauge[S] {
+	constant := prometheus.Labels{}
+	for i := 0; i < len(labels); i += 2 {
+		constant[labels[i]] = labels[i+1]
+	}
+	return gauge[S]{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, nil, constant), kind, of}
 }
 
 // Describe lists the metrics.

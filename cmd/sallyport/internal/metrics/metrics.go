@@ -3,6 +3,7 @@
 //	m := metrics.New(version)
 //	host.Options{Ended: m.Call}                 // each call of a plugin
 //	protocol.Options{Observe: m.Observe}        // each request of a client
+//	store.Options{Took: m.Took}                 // each operation of the store
 //	http.Handle("/metrics", m.Handler())
 //	otlp.Options{Metrics: m.Export}             // and for OpenTelemetry
 //
@@ -19,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -30,8 +32,9 @@ type Metrics struct {
 	began    time.Time
 
 	requests, calls, starts, refusals, effects, fuel *prometheus.CounterVec
-	requestTime, callTime, memory                    *prometheus.HistogramVec
+	requestTime, callTime, memory, storeTime         *prometheus.HistogramVec
 	wait                                             prometheus.Histogram
+	storeAway                                        prometheus.Counter
 }
 
 // New returns metrics of a program version.
@@ -47,6 +50,11 @@ func New(version string) *Metrics {
 	m.refusals = m.counter("refusals_total", "Denied effects of plugins, by kind of effect.", "plugin", "family")
 	m.effects = m.counter("effects_total", "Performed effects of plugins, by kind of effect.", "plugin", "family")
 	m.wait = prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "queue_wait_seconds", Help: "Time that calls waited for their turn, without calls that did not wait.", Buckets: seconds})
+	m.storeTime = m.histogram("store_duration_seconds", "Time of an operation of the store, with its waits.", seconds, "operation")
+	m.storeAway = prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "store_unavailable_total", Help: "Operations of the store that did not reach its database."})
+	for _, operation := range []string{store.OperationRead, store.OperationWrite} {
+		m.storeTime.WithLabelValues(operation)
+	}
 	m.names.forget = m.forget
 	for _, outcome := range []string{protocol.OutcomeOK, protocol.OutcomeInternal, string(runtime.KindLimit)} {
 		m.requests.WithLabelValues("tools/call", outcome) // from zero, so that the first one is an increase
@@ -54,7 +62,7 @@ func New(version string) *Metrics {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
-	m.registry.MustRegister(info, m.wait, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(info, m.wait, m.storeAway, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

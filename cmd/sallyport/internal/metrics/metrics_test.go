@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/protocol"
+	"github.com/sallyport-mcp/sallyport/protocol/task"
 )
 
 // scrape returns the lines of this host's metrics.
@@ -77,6 +79,28 @@ func TestMetrics_countRequestsByOutcome(t *testing.T) {
 		`sallyport_requests_total{method="other",outcome="tool_error"} 1`,
 		`sallyport_requests_total{method="task",outcome="tool_error"} 1`,
 		`sallyport_request_duration_seconds_count{method="tools/call"} 1`,
+	)
+}
+
+// Operations of the store and tasks have a fixed set of series, from zero on.
+func TestMetrics_countTheStoreAndTasks(t *testing.T) {
+	m := New("")
+	wantLines(t, m, `sallyport_store_duration_seconds_count{operation="read"} 0`, `sallyport_store_unavailable_total 0`)
+	m.ReadServer(func() protocol.Stats {
+		return protocol.Stats{TaskCounts: task.Counts{Working: 1, Input: 2, Completed: 3, Failed: 4, Cancelled: 5}}
+	})
+	m.Took(store.OperationRead, 20*time.Millisecond, store.ErrNotFound)
+	m.Took(store.OperationWrite, 2*time.Second, fmt.Errorf("write: %w", store.ErrUnavailable))
+	wantLines(t, m,
+		`sallyport_store_duration_seconds_bucket{operation="read",le="0.025"} 1`,
+		`sallyport_store_duration_seconds_bucket{operation="write",le="1"} 0`,
+		`sallyport_store_duration_seconds_sum{operation="write"} 2`,
+		`sallyport_store_unavailable_total 1`,
+		`sallyport_tasks{status="working"} 1`,
+		`sallyport_tasks{status="input_required"} 2`,
+		`sallyport_tasks_ended_total{status="completed"} 3`,
+		`sallyport_tasks_ended_total{status="failed"} 4`,
+		`sallyport_tasks_ended_total{status="cancelled"} 5`,
 	)
 }
 
