@@ -107,9 +107,12 @@ func (l *Log) write() {
 }
 
 // tell reports a failure at once, and a lasting one every minute. l.mu is held.
-func (l *Log) tell(err error) {
-	if now := l.o.Now(); now.Sub(l.told) >= tellEvery {
-		l.told = now
+func (l *Log) tell(err error) { l.tellSince(&l.told, err) }
+
+// tellSince is tell for one kind of failures, with the time of its last report. l.mu is held.
+func (l *Log) tellSince(told *time.Time, err error) {
+	if now := l.o.Now(); now.Sub(*told) >= tellEvery {
+		*told = now
 		l.o.Failed(err)
 	}
 }
@@ -135,13 +138,15 @@ func (l *Log) Sync() error {
 	if err == nil || errors.Is(err, fs.ErrClosed) { // closed and synced when the next file began
 		err = writeHead(l.dir, head)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err != nil {
-		l.mu.Lock()
 		l.dirty = true
 		l.tell(err)
-		l.mu.Unlock()
+		return err
 	}
-	return err
+	l.synced = head
+	return nil
 }
 
 // flushing syncs lines to disk and applies retention until the log is closed.
@@ -158,6 +163,12 @@ func (l *Log) flushing(stop, done chan struct{}, crowded bool) {
 			return
 		case <-tick.C:
 			_ = l.Sync() // reports its own failure
+			if l.due != nil && seconds%recordEvery == 1 {
+				select {
+				case l.due <- struct{}{}:
+				default: // one is under way
+				}
+			}
 			if seconds%pruneEvery == pruneFirst {
 				l.prune()
 			}

@@ -13,6 +13,7 @@
 //
 // Lines are written in batches. Every second the lines, and then the head, are flushed to disk. Sync does so at once.
 // After a crash the last second's lines may be missing and one line may be torn: Verify reports both and cannot tell
-// them from a truncation. A holder of the key can forge a whole chain, but receipts that clients keep contain a
+// them from a truncation. With Heads a database has the head of each chain too, which proves lines that a disk has
+// lost. A holder of the key can forge a whole chain, but receipts that clients keep contain a
 // line's number and MAC, and contradict the forgery.
 package audit

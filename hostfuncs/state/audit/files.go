@@ -245,7 +245,7 @@ func (v *filesVerifier) report(marks []string) Report {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.heads)) {
-		v.recorded(name, v.heads[name], "the store")
+		v.recorded(name, v.heads[name], "the database")
 	}
 	for _, mark := range marks {
 		chain, _, _ := strings.Cut(mark, "/")

@@ -166,10 +166,10 @@ func TestFiles_comparesHeads(t *testing.T) {
 		head, want string
 		files      []string
 	}{
-		{"10/" + mac, "it had 10 lines, as the store tells", cut},
-		{"10/" + strings.Repeat("0", 32), "line 10: the store has another MAC for it", saved(t, lines)},
+		{"10/" + mac, "it had 10 lines, as the database tells", cut},
+		{"10/" + strings.Repeat("0", 32), "line 10: the database has another MAC for it", saved(t, lines)},
 		{"10/" + mac, "", saved(t, lines)},
-		{"10/" + mac, "the chain is not in these files; it had 10 lines or more, as the store tells", saved(t, lines[:10])},
+		{"10/" + mac, "the chain is not in these files; it had 10 lines or more, as the database tells", saved(t, lines[:10])},
 	} {
 		r := verifyFiles(t, audit.Files{Keys: [][]byte{key}, Heads: map[string]string{chain: c.head}}, c.files...)
 		if got := fmt.Sprint(r.Problems); c.want == "" && len(r.Problems) > 0 || !strings.Contains(got, c.want) {

@@ -58,6 +58,11 @@ func readCuts(dir string, key []byte) (c cuts, ok bool, err error) {
 	return c, true, nil
 }
 
+// forgot reports whether a chain is older than all of a full record, which has only the newest.
+func (c cuts) forgot(chain string) bool {
+	return len(c) >= maxCuts && chain < slices.Min(slices.Collect(maps.Keys(c)))
+}
+
 func cutMAC(key, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	_, _ = io.WriteString(mac, "removed by retention\n")

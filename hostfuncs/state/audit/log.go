@@ -44,6 +44,9 @@ type Options struct {
 	// Line is called with each line of this process, in order, in the form of AppendExport, which it must not keep. The
 	// line may not be on disk yet. It may be nil, and must return soon and not call the log.
 	Line func(at time.Time, exported []byte)
+	// Heads records the head of the chain, within seconds and at Close. A failure is reported to Failed, and tried again. It
+	// may be nil.
+	Heads *Heads
 }
 
 // Mark identifies one line in a receipt.
@@ -71,10 +74,15 @@ type Log struct {
 	exported []byte // room for Options.Line
 	dirty    bool   // some lines are not on disk yet
 	told     time.Time
-	closing  bool // Close has begun
+	synced   Mark      // the last line on disk
+	recorded Mark      // the last line in Options.Heads
+	unstored time.Time // the last report that a head could not be recorded
+	closing  bool      // Close has begun
 	closed   bool
 	stop     chan struct{}
 	done     chan struct{} // closed when flushing has ended
+	due      chan struct{} // receives when the head is to be recorded, nil without Options.Heads
+	ended    chan struct{} // closed when recording has ended
 }
 
 // New returns the log of a folder. Nothing is created before the first line.
@@ -132,6 +140,10 @@ func (l *Log) begin() error {
 	}
 	l.chain, l.out = c, out
 	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	if l.o.Heads != nil {
+		l.due, l.ended = make(chan struct{}, 1), make(chan struct{})
+		go l.recording(l.due, l.ended)
+	}
 	go l.flushing(l.stop, l.done, chains > maxChains)
 	seen, err := json.Marshal(others)
 	if err == nil {
@@ -199,6 +211,10 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := l.Sync()
+	if l.due != nil {
+		close(l.due)
+		<-l.ended
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

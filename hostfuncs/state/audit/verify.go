@@ -55,20 +55,20 @@ type Signed struct {
 	Lines  uint64
 }
 
-// Verify checks every chain of a folder. A missing folder has no chains. Lines that retention removed are neither
-// missing nor counted.
-func Verify(dir string) (Report, error) {
-	r, err := verify(dir)
+// Verify checks every chain of a folder, also against heads of its host that were recorded elsewhere before. A missing
+// folder has no chains. Lines that retention removed are neither missing nor counted.
+func Verify(dir string, recorded ...Head) (Report, error) {
+	r, err := verify(dir, recorded)
 	for range 3 { // retention of a running host may remove a listed file
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		r, err = verify(dir)
+		r, err = verify(dir, recorded)
 	}
 	return r, err
 }
 
-func verify(dir string) (Report, error) {
+func verify(dir string, recorded []Head) (Report, error) {
 	r := Report{Open: map[string]uint64{}}
 	v, err := newVerifier(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,6 +77,7 @@ func verify(dir string) (Report, error) {
 			r.Chains++
 			r.Problems = append(r.Problems, Problem{name, 0, "the key of the folder is gone: nothing can be proven"})
 		}
+		(&verifier{chains: left}).lost(recorded, &r)
 		return r, nil
 	}
 	if err != nil {
@@ -85,6 +86,10 @@ func verify(dir string) (Report, error) {
 	if v.cutsChanged {
 		r.Problems = append(r.Problems, Problem{cutFile, 0, "the record of the lines that retention removed was changed"})
 	}
+	v.recorded = map[string]string{}
+	for _, h := range recorded {
+		v.recorded[h.Chain] = h.Last
+	}
 	for _, chain := range slices.Sorted(maps.Keys(v.chains)) {
 		if err := v.chain(chain, &r); err != nil {
 			return r, err
@@ -92,6 +97,7 @@ func verify(dir string) (Report, error) {
 		r.Chains++
 	}
 	v.gone(&r)
+	v.lost(recorded, &r)
 	r.Signed = []Signed{{v.key, r.Chains, r.Lines}}
 	return r, nil
 }
@@ -144,6 +150,8 @@ type verifier struct {
 	cuts   cuts
 	ends   map[string]uint64 // number of the last line of each chain
 	seen   map[string]string // heads that other chains recorded: number/mac
+
+	recorded map[string]string // heads that were recorded elsewhere: number/mac
 
 	cutsChanged bool
 }
@@ -253,6 +261,10 @@ func (v *verifier) checkHead(name string, n uint64, sum []byte, tell func(uint64
 	if numberOf(head) == n && macOf(head) != hex.EncodeToString(sum) {
 		tell(n, "the head has another MAC for it")
 	}
+	head = v.recorded[name]
+	if numberOf(head) == n && macOf(head) != hex.EncodeToString(sum) {
+		tell(n, "the database has another MAC for it")
+	}
 }
 
 // learn records the heads of other chains that the first line of a chain names.
@@ -285,6 +297,20 @@ func (v *verifier) gone(r *Report) {
 	for name, head := range v.heads {
 		if v.chains[name] == nil && v.seen[name] == "" && numberOf(head) > numberOf(v.cuts[name]) {
 			r.Problems = append(r.Problems, Problem{name, 0, fmt.Sprintf("the chain is gone; its head is at line %d", numberOf(head))})
+		}
+	}
+}
+
+// lost reports lines and chains that were recorded elsewhere and that are missing, if nothing in the folder tells so.
+func (v *verifier) lost(recorded []Head, r *Report) {
+	for _, h := range recorded {
+		want, at := numberOf(h.Last), h.At.UTC().Format("2006-01-02 15:04:05 UTC")
+		switch {
+		case want <= max(v.ends[h.Chain], numberOf(v.heads[h.Chain]), numberOf(v.seen[h.Chain]), numberOf(v.cuts[h.Chain])), v.cuts.forgot(h.Chain):
+		case v.chains[h.Chain] == nil:
+			r.Problems = append(r.Problems, Problem{h.Chain, 0, fmt.Sprintf("the chain is gone; the database has its line %d of %s", want, at)})
+		default:
+			r.Problems = append(r.Problems, Problem{h.Chain, 0, fmt.Sprintf("it ends at line %d, and the database has its line %d of %s: the disk was set back, or its end cut off", v.ends[h.Chain], want, at)})
 		}
 	}
 }

@@ -5,6 +5,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -175,6 +176,36 @@ func TestPostgres_runsWithLeastPrivilege(t *testing.T) {
 	}
 }
 
+// A schema of each earlier version is brought up to date with its rows.
+func TestPostgres_migratesForward(t *testing.T) {
+	all := store.Migrations()
+	for have := 1; have < len(all); have++ {
+		dir := t.TempDir()
+		o := storetest.Options(t, dir)
+		db, err := sql.Open("pgx", o.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := strings.Join(all[:have], "") + fmt.Sprintf(";UPDATE sallyport_schema SET version = %d;", have) +
+			"INSERT INTO records VALUES ('task', 'before', 'p', '', 'x', 0, 9223372036854775807, nextval('versions'))"
+		_, err = db.Exec(script)
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := storetest.Open(t, o)
+		if r, err := s.Get(t.Context(), store.Task, "before"); err != nil || string(r.Data) != "x" {
+			t.Errorf("from version %d: got %+v, %v, want the row of before", have, r, err)
+		}
+		head := store.Record{ID: "chain", Expires: time.Now().Add(time.Hour)}
+		for _, last := range []string{"2/aa", "1/bb"} {
+			err = s.Change(t.Context(), store.Head, "one", []store.Record{head}, func([][]byte) ([][]byte, error) { return [][]byte{[]byte(last)}, nil })
+		}
+		if err == nil || !strings.Contains(err.Error(), "cannot be set back") {
+			t.Errorf("from version %d: got %v, want the trigger of the last version", have, err)
+		}
+	}
+}
+
 func TestPostgres_refusesANewerSchema(t *testing.T) {
 	s, _, dir := open(t)
 	add(t, s, store.Record{ID: "a"})
@@ -186,7 +217,7 @@ func TestPostgres_refusesANewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = storetest.Open(t, storetest.Options(t, dir)).Check(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 2") {
+	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 3") {
 		t.Errorf("got %v, want version 99 refused", err)
 	}
 }

@@ -27,6 +27,7 @@ const (
 	Event   Kind = "event"   // a message of a session to its client, or the head of a stream of them, below the session
 	Mail    Kind = "mail"    // a message of a session for the host that awaits it, below the session
 	Claim   Kind = "claim"   // the name of the process that asks the questions of a task
+	Head    Kind = "head"    // the last line of a chain of the audit log, as number/MAC, of a host as its principal; it is neither removed nor set back before it expires
 
 	landingKind Kind = "landing" // a commit of files together with keys
 )
@@ -64,6 +65,8 @@ func bounds(k Kind) bound {
 		return bound{count: 4096, bytes: 128 << 20, below: &bound{count: 256, bytes: 32 << 20}}
 	case Part:
 		return bound{count: 100_000, bytes: 1 << 30}
+	case Head:
+		return bound{count: 100_000, bytes: 64 << 20}
 	}
 	return bound{count: 10_000, bytes: 256 << 20}
 }
