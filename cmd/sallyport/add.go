@@ -235,7 +235,7 @@ func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.
 	if err := c.Commit(ctx, grants); err != nil {
 		return err
 	}
-	return errors.Join(reportInstalled(s, std, c, grants, left), host.NoteInstalled(noteOnce(s), consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants), carried(ctx, s, std, c))
+	return errors.Join(reportInstalled(s, std, c, grants, left), host.NoteInstalled(host.NoteOnce(s), consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants), carried(ctx, s, std, c))
 }
 
 // candidateText describes a plugin before it is installed: its source, and its description or the difference.

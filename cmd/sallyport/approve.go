@@ -175,11 +175,11 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 		}
 		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", ui.Line(v.Name), serves)
 		answered.Answer = "reject"
-		return noteOnce(s)(answered)
+		return host.NoteOnce(s)(answered)
 	}
 	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", ui.Line(v.Name))
 	answered.Answer = "approve"
-	if err := noteOnce(s)(answered); err != nil {
+	if err := host.NoteOnce(s)(answered); err != nil {
 		return err
 	}
 	return carry(ctx, w, s, v)
@@ -200,7 +200,7 @@ func carry(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.R
 	if err != nil {
 		return err
 	}
-	if err := host.Carry(ctx, s, v, yes, consent.ByTerminal, noteOnce(s)); err != nil {
+	if err := host.Carry(ctx, s, v, yes, consent.ByTerminal, host.NoteOnce(s)); err != nil {
 		return err
 	}
 	if !yes {

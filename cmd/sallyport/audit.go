@@ -2,12 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
@@ -27,15 +34,21 @@ func newAudit(std stdio) *cobra.Command {
 func newAuditVerify(std stdio) *cobra.Command {
 	var receipt string
 	var keys, marks []string
+	var all bool
 	c := &cobra.Command{
 		Use:   "verify [FILE…]",
 		Short: "find lines that were changed, taken out, moved or cut off",
 		Long: `Find lines of the audit log that were changed, taken out, moved or cut off.
 
+With store in the configuration, the database has the last line of each chain, so that a disk which was lost or set back
+is found out too.
+
 With files it verifies those, of one host or of several, in any order: exported lines, or the files of a log. Each host's
 key is audit/key in its state folder; without --key it is that of this state folder. A key proves that a
 holder of it wrote the lines: compare its fingerprint, as sha256sum prints it, with the one that you noted on the host.
 Lines that were invented with the key have other marks than the receipts of before: name some with --mark.
+
+With --heads the files are those of all hosts of the database: chains and lines that they lack are found.
 
 Exit code 1: something was found. 2: there is no log. A log that ends in the middle may be a crash or a cut; it
 cannot be told.`,
@@ -45,31 +58,55 @@ cannot be told.`,
 			switch {
 			case err != nil:
 				return err
+			case all && s.Text("store") == "":
+				return errors.New("--heads needs store in the configuration")
 			case len(files) > 0 && receipt == "":
-				return verifyFiles(std, s, keys, marks, files)
-			case len(files) > 0 || len(keys) > 0 || len(marks) > 0:
-				return errors.New("--key and --mark need files, and --receipt takes none")
+				return verifyFiles(c.Context(), std, s, keys, marks, files, all)
+			case len(files) > 0 || len(keys) > 0 || len(marks) > 0 || all:
+				return errors.New("--key, --mark and --heads need files, and --receipt takes none")
 			case receipt != "":
 				return prove(std, s.State().Audit(), receipt)
 			}
-			return verifyAudit(std, s.State().Audit())
+			return verifyAudit(c.Context(), std, s)
 		},
 	}
 	c.Flags().StringVar(&receipt, "receipt", "", "prove one line: the `mark` in a receipt's \"audit\"")
 	c.Flags().StringArrayVar(&marks, "mark", nil, "a `mark` that has to be in the files: of a receipt, or one noted before; may be repeated")
+	c.Flags().BoolVar(&all, "heads", false, "the files are those of all hosts of the database")
 	c.Flags().StringArrayVar(&keys, "key", nil, "key `file` of a host whose lines are in the files; once for each host")
 	return c
 }
 
-func verifyAudit(std stdio, dir string) error {
-	r, err := audit.Verify(dir)
+func verifyAudit(ctx context.Context, std stdio, s *settings.Settings) error {
+	dir := s.State().Audit()
+	own, others, unread := host.RecordedHeads(ctx, s)
+	r, err := audit.Verify(dir, own...)
+	if unread != nil {
+		r.Problems = append(r.Problems, audit.Problem{What: fmt.Sprintf("the heads in the database cannot be read, so that a disk that was set back is not found out: %v", unread)})
+	}
 	if err == nil && r.Chains == 0 && len(r.Problems) == 0 {
 		return ui.Hint(fmt.Errorf("there is no audit log in %s: nothing was called yet, or it is gone", dir), "--state names another folder")
 	}
 	if err != nil {
 		return err
 	}
-	return tellReport(std, r, func(int) string { return "of this state folder" })
+	err = tellReport(std, r, func(int) string { return "of this state folder" })
+	tellOthers(std.out, others)
+	return err
+}
+
+// tellOthers prints the other hosts whose heads the database has: one that was lost has no folder to verify.
+func tellOthers(w io.Writer, heads []audit.Head) {
+	chains, latest := map[string]int{}, map[string]time.Time{}
+	for _, h := range heads {
+		chains[h.Host]++
+		if h.At.After(latest[h.Host]) {
+			latest[h.Host] = h.At
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(chains)) {
+		fmt.Fprintf(w, "not verified here: %s of %s, the last line of %s\n", ui.Count(chains[name], "chain"), ui.Line(name), latest[name].UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
 }
 
 // tellReport prints the outcome of a verification. whose describes a key of r.Signed.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
@@ -33,14 +35,23 @@ sallyport audit verify FILE proves the lines as long as no program reformats the
 	}
 }
 
-// verifyFiles verifies exported lines.
-func verifyFiles(std stdio, s *settings.Settings, keys, marks, files []string) error {
+// verifyFiles verifies exported lines, with all also against the heads of all hosts of the database.
+func verifyFiles(ctx context.Context, std stdio, s *settings.Settings, keys, marks, files []string, all bool) error {
 	whose := func(i int) string { return "in " + ui.Line(keys[i]) + ", which you named" }
 	if len(keys) == 0 {
 		keys = []string{s.State().AuditKey()}
 		whose = func(int) string { return "of this state folder" }
 	}
-	f := audit.Files{Marks: marks}
+	f := audit.Files{Marks: marks, Heads: map[string]string{}}
+	if all {
+		own, others, err := host.RecordedHeads(ctx, s)
+		if err != nil {
+			return fmt.Errorf("the heads in the database cannot be read: %w", err)
+		}
+		for _, h := range append(own, others...) {
+			f.Heads[h.Chain] = h.Last
+		}
+	}
 	for _, file := range keys {
 		key, err := audit.ReadKey(file)
 		if errors.Is(err, fs.ErrNotExist) {

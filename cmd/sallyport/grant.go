@@ -55,7 +55,7 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 		return err
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, ui.Line(a.Plugin), ui.Line(a.Line))
-	return noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: host.AuditedLine(a.Line)})
+	return host.NoteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: host.AuditedLine(a.Line)})
 }
 
 // strangerNote returns a note if neither the configuration nor the folder has a plugin of that name, which may be a

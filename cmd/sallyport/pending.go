@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
@@ -72,18 +70,9 @@ func withQuestions(do func(ctx context.Context, d *desk, args []string) error) f
 		kept := questionsOf(s)
 		defer kept.Close()
 		return do(c.Context(), &desk{
-			Answers: &consent.Answers{Store: kept, By: consent.ByTerminal, Note: noteOnce(s)},
+			Answers: &consent.Answers{Store: kept, By: consent.ByTerminal, Note: host.NoteOnce(s)},
 			folder:  s.Text("state"), flags: s.Flags(),
 		}, args)
-	}
-}
-
-// noteOnce returns a function that writes one answer as a separate audit chain.
-func noteOnce(s *settings.Settings) func(consent.Answered) error {
-	return func(a consent.Answered) error {
-		log := audit.New(s.State().Audit(), audit.Options{})
-		_, err := log.Append(a.Members())
-		return errors.Join(err, log.Close())
 	}
 }
 

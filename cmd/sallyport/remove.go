@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
@@ -62,7 +63,7 @@ func remove(ctx context.Context, s *settings.Settings, std stdio, name string, p
 	if r.Grants > 0 {
 		fmt.Fprintf(std.out, "its %s stay in %s\n", ui.Count(r.Grants, "line"), ui.Line(s.Watched()))
 	}
-	err = noteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
+	err = host.NoteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
 	if r.Last {
 		err = errors.Join(err, w.offerUnwiring(ctx, std))
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
-	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
@@ -229,11 +228,7 @@ func FindConsole(s *settings.Settings, log *slog.Logger, offering Offering) (at 
 	}
 	kept := OpenStore(s)
 	t, err := newConsoleLease(s, log, func() *console.Console {
-		note := func(a consent.Answered) error {
-			log := audit.New(s.State().Audit(), audit.Options{})
-			_, err := log.Append(a.Members())
-			return errors.Join(err, log.Close())
-		}
+		note := NoteOnce(s)
 		return console.New(console.Options{Store: kept, Note: note, Backend: newBackend(s, kept, note, offering), Logger: log})
 	})
 	if err != nil {

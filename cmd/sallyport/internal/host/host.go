@@ -89,14 +89,12 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	age, size := s.Keep("audit.keep")
-	h := &Host{
-		Engine: engine, Store: o.store(), settings: s, log: log,
-		audit: audit.New(s.State().Audit(), audit.Options{
-			Failed: func(err error) { log.Error("the audit log cannot be written", "error", err) },
-			Keep:   audit.Keep{Age: age, Bytes: size},
-			Line:   o.Audited,
-		}),
+	h := &Host{Engine: engine, Store: o.store(), settings: s, log: log}
+	noted := audit.Options{Failed: h.auditFailed, Keep: audit.Keep{Age: age, Bytes: size}, Line: o.Audited}
+	if o.Keys == "" {
+		noted.Heads = heads(s, h.Store)
 	}
+	h.audit = audit.New(s.State().Audit(), noted)
 	if err := h.Store.Check(ctx); errors.Is(err, store.ErrUnavailable) {
 		log.Warn("calls that store nothing are served meanwhile", "error", err)
 	} else if err != nil {
@@ -118,6 +116,15 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	return h, nil
+}
+
+// auditFailed logs a failure of the audit log.
+func (h *Host) auditFailed(err error) {
+	if errors.Is(err, audit.ErrUnrecorded) {
+		h.log.Warn("the audit log goes on, and another host could not tell that it was set back", "error", err)
+		return
+	}
+	h.log.Error("the audit log cannot be written", "error", err)
 }
 
 // store returns the store of plugins and clients.
