@@ -2,7 +2,8 @@
 // any number of processes, or one PostgreSQL database, shared by machines.
 //
 //	serve ─┐                     ┌ values    kv of each plugin and principal
-//	serve ─┼─▶ state.db (WAL) ───┼ records   tasks, kept results, replies by key, spent ids, journals
+//	serve ─┼─▶ state.db (WAL) ───┼ records   tasks, kept results, replies by key, spent ids, journals; in PostgreSQL
+//	       │                     │           approvals, approved bytes and heads of audit logs
 //	allow ─┘                     └ questions and grants: what an operator is asked, and answered
 //
 // A Store opens its file on first use. Reading creates no file, so that a host whose plugins store nothing has no

@@ -18,8 +18,19 @@ func (w *Wakes) On() (wake <-chan struct{}, stop func()) {
 	if w.listener == nil {
 		return nil, func() {}
 	}
-	return w.listener.add()
+	return w.listener.add("")
 }
+
+// OnLock is On for changes of records of the kind Lock.
+func (w *Wakes) OnLock() (wake <-chan struct{}, stop func()) {
+	if w.listener == nil {
+		return nil, func() {}
+	}
+	return w.listener.add(lockTopic)
+}
+
+// lockTopic is the payload of notices of the lock.
+const lockTopic = "lock"
 
 // OnSession has f called after each change of a session, its events or its mail, perhaps by other hosts, with the kind and the
 // ID of the session, both "" after changes may have been missed. f must not block. In a store without notices it is never
@@ -36,7 +47,7 @@ type listener struct {
 	url string
 
 	mu       sync.Mutex
-	users    map[chan struct{}]bool
+	users    map[chan struct{}]string // their topic, "" for all that have none of their own
 	sessions map[*func(Kind, string)]bool
 	began    bool
 
@@ -47,14 +58,14 @@ type listener struct {
 
 func newListener(url string) *listener {
 	ctx, stop := context.WithCancel(context.Background())
-	return &listener{url: url, users: map[chan struct{}]bool{}, sessions: map[*func(Kind, string)]bool{}, ctx: ctx, stop: stop}
+	return &listener{url: url, users: map[chan struct{}]string{}, sessions: map[*func(Kind, string)]bool{}, ctx: ctx, stop: stop}
 }
 
-func (l *listener) add() (<-chan struct{}, func()) {
+func (l *listener) add(topic string) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.users[c] = true
+	l.users[c] = topic
 	l.begin()
 	return c, func() {
 		l.mu.Lock()
@@ -117,15 +128,18 @@ func (l *listener) listen() error {
 		}
 		if kind, session, is := strings.Cut(n.Payload, " "); is {
 			l.tell(Kind(kind), session)
+		} else if n.Payload == lockTopic {
+			l.wake(lockTopic)
 		} else {
-			l.wake()
+			l.wake("")
 		}
 	}
 }
 
 // missed wakes all users, as changes may have been missed.
 func (l *listener) missed() {
-	l.wake()
+	l.wake("")
+	l.wake(lockTopic)
 	l.tell("", "")
 }
 
@@ -137,10 +151,14 @@ func (l *listener) tell(k Kind, session string) {
 	}
 }
 
-func (l *listener) wake() {
+// wake wakes the users of a topic.
+func (l *listener) wake(topic string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.users {
+	for c, of := range l.users {
+		if of != topic {
+			continue
+		}
 		select {
 		case c <- struct{}{}:
 		default: // one is pending

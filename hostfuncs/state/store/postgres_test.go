@@ -217,7 +217,7 @@ func TestPostgres_refusesANewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = storetest.Open(t, storetest.Options(t, dir)).Check(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 3") {
+	if err == nil || !strings.Contains(err.Error(), "has a schema of version 99, this program knows 4") {
 		t.Errorf("got %v, want version 99 refused", err)
 	}
 }

@@ -22,8 +22,11 @@ var postgres2 string
 //go:embed postgres.3.sql
 var postgres3 string
 
+//go:embed postgres.4.sql
+var postgres4 string
+
 // migrations bring the schema from each version to the next. A published one never changes.
-var migrations = []string{postgres1, postgres2, postgres3}
+var migrations = []string{postgres1, postgres2, postgres3, postgres4}
 
 // migrate brings the schema up to date. Several hosts may do so at a time.
 func migrate(ctx context.Context, db *sql.DB) error {

@@ -27,6 +27,8 @@ const (
 	Event   Kind = "event"   // a message of a session to its client, or the head of a stream of them, below the session
 	Mail    Kind = "mail"    // a message of a session for the host that awaits it, below the session
 	Claim   Kind = "claim"   // the name of the process that asks the questions of a task
+	Lock    Kind = "lock"    // the approved bytes of each plugin
+	Code    Kind = "code"    // a copy of the approved bytes of a plugin, and its description; their digest is the principal
 	Head    Kind = "head"    // the last line of a chain of the audit log, as number/MAC, of a host as its principal; it is neither removed nor set back before it expires
 
 	landingKind Kind = "landing" // a commit of files together with keys
@@ -189,6 +191,11 @@ const recordColumns = "id, principal, plugin, data, created, expires, version"
 func (s *Records) Get(ctx context.Context, k Kind, id string) (Record, error) {
 	return get(ctx, s.db, scanRecord, "SELECT "+recordColumns+" FROM records WHERE kind = ? AND id = ? AND expires > ?",
 		k, id, stampOf(s.db.now()))
+}
+
+// VersionOf returns the version of a record. The error is ErrNotFound if there is none, or if it has expired.
+func (s *Records) VersionOf(ctx context.Context, k Kind, id string) (int64, error) {
+	return get(ctx, s.db, scanNumber, "SELECT version FROM records WHERE kind = ? AND id = ? AND expires > ?", k, id, stampOf(s.db.now()))
 }
 
 func scanRecord(row scanner) (r Record, err error) {
