@@ -250,12 +250,13 @@ registry: $(BIN) ## push to a registry server of Debian with TLS and a login, si
 # The server is Debian's, in a folder of its own, and no cluster of the machine is made or touched.
 POSTGRESQL = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
 	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
-postgres: ## the tests of the store, of tasks, of sessions and of the model of at most once on a PostgreSQL server
+postgres: ## the tests of the store, of the lock, of tasks, of sessions and of the model of at most once on a PostgreSQL server
 	@$(POSTGRESQL)
-	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./hostfuncs/state/audit ./hostfuncs/state/usage ./protocol/task ./protocol/idempotency -count=1
+	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./hostfuncs/state/audit ./hostfuncs/state/usage ./registry/lock ./protocol/task ./protocol/idempotency -count=1
 	go run ./cmd/withpostgres go test -tags postgres ./protocol -run "TestModel$$" -count=1 -model.n 300
 	go run ./cmd/withpostgres go test -tags postgres ./protocol -run "TestCallers" -count=1
 	go run ./cmd/withpostgres go test -tags postgres ./transport/streamable -run "TestPool" -count=1
+	go run ./cmd/withpostgres go test -tags postgres ./registry -run "TestShared|TestTrust|TestUpdates|TestIdentity|TestReview" -count=1
 	go run ./cmd/withpostgres go test -tags postgres ./cmd/sallyport -run "TestShared" -count=1
 
 replicas: ## three hosts on one PostgreSQL behind haproxy, disturbed for REPLICASTIME, and a rolling update

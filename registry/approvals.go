@@ -99,12 +99,14 @@ func (a approvals) command(name string) string {
 func (a approvals) pendingReason(name string, pin lock.Pin, digest string) string {
 	approve := a.command(name)
 	switch {
+	case a.lock.Unread() != nil:
+		return fmt.Sprintf("the approvals cannot be read, and nothing serves until then: %v", a.lock.Unread())
 	case pin.Refused(digest) && pin.Digest != "":
 		return fmt.Sprintf("the file's new bytes (%s) were rejected, and the approved ones serve; %s asks again", short(digest), approve)
 	case pin.Refused(digest):
 		return fmt.Sprintf("these bytes (%s) were rejected; %s asks again", short(digest), approve)
 	case pin.Digest != "" && !a.lock.Copies.Has(pin.Digest):
-		return fmt.Sprintf("the file's bytes (%s) are held: others (%s%s) were approved under this name, and are not kept any more; %s shows the difference",
+		return fmt.Sprintf("the file's bytes (%s) are held: others (%s%s) were approved under this name, and are not kept here; %s shows the difference",
 			short(digest), short(pin.Digest), a.elsewhere(pin), approve)
 	case pin.Digest != "":
 		return fmt.Sprintf("the file's new bytes (%s) are held, and the approved ones (%s%s) serve; %s shows the difference",

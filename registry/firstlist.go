@@ -29,8 +29,9 @@ type firstList struct {
 	answered chan struct{} // closed when the first list need not wait any more
 }
 
-// wait waits until the folder's files were loaded. loading names the plugins that are not, for the log.
-func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() string) {
+// wait waits until the folder's files were loaded, and the approved bytes that fetched waits for. loading names the plugins
+// that are not, for the log.
+func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() string, fetched func(context.Context) bool) {
 	wait, cancel := context.WithDeadline(ctx, l.began.Add(l.limit))
 	defer cancel()
 	quick, stop := context.WithTimeout(wait, logAfter)
@@ -42,6 +43,9 @@ func (l *firstList) wait(ctx context.Context, f *folder.Watcher, loading func() 
 		})
 	}
 	err := f.Looked(wait)
+	if err == nil && fetched(wait) {
+		err = f.Ready(wait) // their copies are new files
+	}
 	if ctx.Err() != nil || l.stop.Err() != nil {
 		return // the caller is gone
 	}
@@ -67,5 +71,5 @@ func (r *Registry) AwaitComplete(ctx context.Context) {
 		r.first.complete.Store(true)
 		return
 	}
-	r.first.wait(ctx, f, r.public.loading)
+	r.first.wait(ctx, f, r.public.loading, r.keeper.fetched)
 }

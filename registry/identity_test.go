@@ -60,7 +60,7 @@ func TestIdentity_pinsOnlyStoredBytes(t *testing.T) {
 	}
 	evil().write(t, f.dir, "p.wasm")
 	r := f.start(lock.Options{})
-	if s := status(r, "p"); s.State != StateHeld || strings.Contains(s.Error, "serve") || !strings.Contains(s.Error, "are not kept any more; sallyport approve p") {
+	if s := status(r, "p"); s.State != StateHeld || strings.Contains(s.Error, "serve") || !strings.Contains(s.Error, "are not kept here; sallyport approve p") {
 		t.Errorf("got status %+v, want state %v with the advice to approve and nothing that serves", s, StateHeld)
 	}
 }
@@ -101,7 +101,7 @@ func TestIdentity_updatesApplyToTheApprovedFile(t *testing.T) {
 func TestIdentity_firstOfTwoHostsPins(t *testing.T) {
 	f := newLockedFolder(t)
 	g := newLockedFolder(t)
-	g.options.State = f.options.State
+	g.options.State, g.shared = f.options.State, f.shared
 	honest().write(t, f.dir, "p.wasm")
 	evil().write(t, g.dir, "p.wasm")
 	with := g.options
@@ -228,7 +228,7 @@ func TestIdentity_ignoresCase(t *testing.T) {
 	for _, keys := range []map[string]Config{{"p": {}}, {}, {"P": {}}} {
 		f.options.Plugins = keys
 		r := f.start(lock.Options{})
-		want := "names that differ only in case are one name, and p is pinned: rename P.wasm to p.wasm, or take \"p\" out of " + f.lock(lock.Options{}).File()
+		want := "names that differ only in case are one name, and p is pinned: rename P.wasm to p.wasm, or take \"p\" out of " + f.lock(lock.Options{}).Place()
 		if s := status(r, "P"); s.State != StateHeld || s.Error != want || has(r, "P-say") {
 			t.Errorf("with %v: got status %+v, want state %v with %q", keys, s, StateHeld, want)
 		}

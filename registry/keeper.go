@@ -33,9 +33,10 @@ type keeper struct {
 	copying sync.Mutex  // held during a copy
 
 	mu      sync.Mutex
-	seen    map[string]bool // started copies and comparisons, by name and digest
-	open    int             // copies that have not ended
-	started bool            // the start is over
+	seen    map[string]bool          // started copies and comparisons, by name and digest
+	open    int                      // copies that have not ended
+	fetches map[string]chan struct{} // fetches that have not ended, by name and digest; closed after the first attempt
+	started bool                     // the start is over
 }
 
 // begun ends the start: later bytes are copied at once.
@@ -57,18 +58,22 @@ func (k *keeper) follow(plans []*plan) {
 		if p.isUpdate() {
 			k.compare(p)
 		}
+		if p.lacksApproved() {
+			k.fetch(p)
+		}
 	}
 }
 
 // keep copies the bytes of an approved plan and writes its pin, in the background. k.mu must be held.
 func (k *keeper) keep(p *plan) {
 	key := p.name + "\x00" + p.module.Digest
-	if k.seen[key] || p.pin.Imports != nil && k.lock.Copies.HasAll(*p.pin) && !k.lock.Unsaved(p.name) {
+	kept := p.pin.Imports != nil && k.lock.Copies.HasAll(*p.pin) && !k.lock.Unsaved(p.name)
+	if k.seen[key] || kept && k.lock.Store() == nil {
 		return
 	}
 	k.seen[key] = true
 	k.open++
-	m, terms, name := p.module, p.terms(), p.name
+	m, terms, name, pin := p.module, p.terms(), p.name, *p.pin
 	delay := keepDelay
 	if k.started {
 		delay = 0
@@ -86,10 +91,103 @@ func (k *keeper) keep(p *plan) {
 		if k.over.Load() {
 			return // left to the next run
 		}
-		if err := k.keepBytes(name, m, terms); err != nil {
+		if kept {
+			k.send(name, pin)
+		} else if err := k.keepBytes(name, m, terms); err != nil {
 			k.log.Warn("the bytes of a plugin are not kept, so they are not pinned", "plugin", name, "error", err)
 		}
 	})
+}
+
+// send stores the copy of a pin in the database, if it is not there: a lock file was used before, or the database is a new one.
+func (k *keeper) send(name string, pin lock.Pin) {
+	if err := k.lock.Copies.Send(k.life.stop, pin); err != nil && k.life.stop.Err() == nil {
+		k.log.Warn("other hosts cannot get the approved bytes of a plugin from the database", "plugin", name, "error", err)
+	}
+}
+
+const (
+	// fetchPause is the first pause between attempts to fetch approved bytes. It doubles up to maxFetchPause.
+	fetchPause    = time.Second
+	maxFetchPause = 30 * time.Second
+)
+
+// fetch gets the approved bytes of a plan from the database, in the background, until they are there or others are approved.
+// During the first attempt the plan is loading, and the bytes approved before serve. k.mu must be held.
+func (k *keeper) fetch(p *plan) {
+	if k.lock == nil || k.lock.Store() == nil || k.lock.ReadOnly() || k.lock.Copies.HasAll(*p.pin) {
+		return
+	}
+	name, pin := p.name, *p.pin
+	if now, _ := k.lock.Pin(name); now.Digest != pin.Digest {
+		return // the settings name it
+	}
+	key := name + "\x00" + pin.Digest
+	tried, running := k.fetches[key]
+	if !running {
+		tried = make(chan struct{})
+		k.fetches[key] = tried
+		k.life.work.Go(func() { k.fetchUntil(key, name, pin, tried) })
+	}
+	select {
+	case <-tried:
+	default:
+		p.loading, p.held = true, nil
+	}
+}
+
+// fetchUntil fetches the copy of a pin, for as long as it is that of the name. It closes tried after the first attempt.
+func (k *keeper) fetchUntil(key, name string, pin lock.Pin, tried chan struct{}) {
+	var first sync.Once
+	defer first.Do(func() { close(tried) })
+	for pause := fetchPause; ; pause = min(2*pause, maxFetchPause) {
+		err := k.lock.Copies.Fetch(k.life.stop, pin)
+		if err == nil {
+			k.changed() // loads the copy: one of both is under way for those that wait
+			k.forgetFetch(key)
+			return
+		}
+		if now, _ := k.lock.Pin(name); now.Digest != pin.Digest {
+			k.forgetFetch(key)
+			k.changed()
+			return
+		}
+		first.Do(func() {
+			if k.life.stop.Err() == nil {
+				k.log.Warn("the approved bytes of a plugin are not here, and cannot be fetched from the database yet", "plugin", name, "digest", pin.Digest, "error", err)
+			}
+			close(tried)
+			k.changed()
+		})
+		select {
+		case <-k.life.stop.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (k *keeper) forgetFetch(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.fetches, key)
+}
+
+// fetched waits for the first attempt of each fetch, and reports whether there was one.
+func (k *keeper) fetched(ctx context.Context) (any bool) {
+	k.mu.Lock()
+	var all []chan struct{}
+	for _, tried := range k.fetches {
+		all = append(all, tried)
+	}
+	k.mu.Unlock()
+	for _, tried := range all {
+		select {
+		case <-tried:
+		case <-ctx.Done():
+		}
+	}
+	return len(all) > 0
 }
 
 // keepBytes reads the bytes of a module again, pins them and stores a copy.
@@ -119,8 +217,10 @@ func (k *keeper) savePins() {
 		return
 	}
 	if err := k.lock.Save(context.Background()); err != nil {
-		k.log.Error("the plugins seen first could not be pinned", "file", k.lock.File(), "error", err)
+		k.log.Error("the plugins seen first could not be pinned", "lock", k.lock.Place(), "error", err)
+		return
 	}
+	k.changed() // they are pinned: they serve until bytes that are approved later are loaded
 }
 
 // isPinned reports whether the bytes that a plan serves are in the lock file.
@@ -146,8 +246,11 @@ func (k *keeper) admission(p *plan) func(context.Context) error {
 			return &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf(
 				"plugin %q is held: another host has pinned other bytes of that name, and sallyport list says which", name)}
 		}
-		if err != nil && ctx.Err() == nil { // an unwritable state folder must not block calls
-			k.log.Error("a plugin runs that could not be pinned", "plugin", name, "file", l.File(), "error", err)
+		switch {
+		case err != nil && l.Store() != nil: // another host may pin other bytes meanwhile
+			return &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("plugin %q is held until its bytes are pinned: %v", name, err)}
+		case err != nil && ctx.Err() == nil: // an unwritable state folder must not block calls
+			k.log.Error("a plugin runs that could not be pinned", "plugin", name, "lock", l.Place(), "error", err)
 			return nil
 		}
 		return err

@@ -56,7 +56,7 @@ func (pl *planner) holdOtherCase(p *plan) {
 			return
 		}
 		if other = l.OtherCase(p.name); other != "" {
-			why = fmt.Sprintf("%s is pinned: rename %s to %s%s, or take %q out of %s", other, p.where(), other, filepath.Ext(p.path), other, l.File())
+			why = fmt.Sprintf("%s is pinned: rename %s to %s%s, or take %q out of %s", other, p.where(), other, filepath.Ext(p.path), other, l.Place())
 		}
 	}
 	if _, own := pl.configs[p.name]; !own && other == "" {

@@ -88,6 +88,11 @@ func (c *contents) manifest() *manifest.Manifest {
 	return nil
 }
 
+// lacksApproved reports whether a plan with a file has approved bytes, and none of them to serve.
+func (p *plan) lacksApproved() bool {
+	return p.pin != nil && p.pin.Digest != "" && p.module == nil && p.text == nil && !p.config.Disabled && !p.rival
+}
+
 // serves reports whether a plan can serve.
 func (p *plan) serves() bool {
 	return p.err == nil && p.held == nil && !p.config.Disabled && (p.code != nil || p.module != nil)

@@ -130,7 +130,7 @@ func newRegistry(o Options) (*Registry, error) {
 	}
 	r.inputs = &inputs{folders: folders{dir: o.Dir, home: places.Home}, configs: configs, defaults: o.Defaults,
 		files: fileTable{}, code: map[string]*plugin.Code{}}
-	r.keeper = &keeper{approvals: r.approvals, life: r.life, log: log, seen: map[string]bool{}}
+	r.keeper = &keeper{approvals: r.approvals, life: r.life, log: log, seen: map[string]bool{}, fetches: map[string]chan struct{}{}}
 	r.assembler = &assembler{inputs: r.inputs, given: o.Files, approvals: r.approvals, life: r.life, log: log, keeper: r.keeper, public: r.public, serving: slots{}}
 	r.assembler.starter = starter{host: host, places: places, log: log, keeper: r.keeper, notes: r.public.notes, relist: r.assembler.assemble, ready: r.Ready}
 	r.loader = &loader{
@@ -239,12 +239,12 @@ func (r *Registry) Reconfigure(plugins map[string]Config, defaults runtime.Limit
 	return nil
 }
 
-// Relock reads the lock file again if it has changed, and applies new approvals. On error nothing changes.
-func (r *Registry) Relock() error {
+// Relock reads the lock again if it has changed, and applies new approvals. On error nothing changes.
+func (r *Registry) Relock(ctx context.Context) error {
 	if r.approvals.lock == nil {
 		return nil
 	}
-	changed, err := r.approvals.lock.Refresh()
+	changed, err := r.approvals.lock.Refresh(ctx)
 	if changed {
 		r.assembler.assemble()
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -18,7 +20,8 @@ import (
 type lockedFolder struct {
 	t       testing.TB
 	dir     string
-	options Options // of each start, without Lock
+	options Options      // of each start, without Lock
+	shared  *store.Store // of the lock, with the tag postgres; nil: a lock file
 }
 
 func newLockedFolder(t testing.TB) *lockedFolder {
@@ -26,6 +29,9 @@ func newLockedFolder(t testing.TB) *lockedFolder {
 	f := &lockedFolder{t: t, dir: t.TempDir()}
 	f.options = options(t, f.dir)
 	f.options.State = t.TempDir()
+	if storetest.Postgres {
+		f.shared = storetest.Open(t, storetest.Options(t, f.options.State))
+	}
 	return f
 }
 
@@ -33,6 +39,7 @@ func newLockedFolder(t testing.TB) *lockedFolder {
 func (f *lockedFolder) lock(o lock.Options) *lock.Lock {
 	f.t.Helper()
 	o.File, o.Keep = filepath.Join(f.options.State, "sallyport.lock"), filepath.Join(f.options.State, "approved")
+	o.Store = f.shared
 	l, err := lock.Open(o)
 	if err != nil {
 		f.t.Fatal(err)
@@ -76,7 +83,7 @@ func (f *lockedFolder) approve(r *Registry, name string) {
 	if err := v.Approve(f.t.Context(), f.lock(lock.Options{})); err != nil {
 		f.t.Fatal(err)
 	}
-	if err := r.Relock(); err != nil {
+	if err := r.Relock(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -187,7 +194,7 @@ func TestTrust_servesUntilTheApprovedBytesAreLoaded(t *testing.T) {
 		}
 	})
 	defer stop()
-	if err := errors.Join(v.Approve(t.Context(), f.lock(lock.Options{})), r.Relock()); err != nil {
+	if err := errors.Join(v.Approve(t.Context(), f.lock(lock.Options{})), r.Relock(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if gone() {
@@ -213,7 +220,7 @@ func TestTrust_holdsRejectedBytes(t *testing.T) {
 	if err := f.lock(lock.Options{}).Reject(t.Context(), "p", digestOf(evil())); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Relock(); err != nil {
+	if err := r.Relock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := status(r, "p"); !strings.Contains(s.Error, "rejected") {

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
-// identity compares a digest with the one pinned for a name, and reports whether they differ. An unreadable lock file
-// is ignored: serve reports it.
+// identity compares a digest with the one pinned for a name, and reports whether they differ. An unreadable lock is
+// ignored: serve reports it.
 func identity(s *settings.Settings, name, digest string) (text string, others bool) {
-	l, err := lock.Open(lock.Options{File: s.LockFile(), ReadOnly: true})
+	l, err := host.ReadLock(s)
 	if err != nil {
 		return "", false
 	}
+	defer l.Close()
 	pin, _ := l.Pin(name)
 	switch pin.Digest {
 	case "":

@@ -64,7 +64,7 @@ serves them first; until then the list says that its grants wait for them.`,
 
 // loadFolder loads the folder once and returns the status of each plugin, and the published tools.
 func loadFolder(ctx context.Context, s *settings.Settings, std stdio) (f doctor.Folder, err error) {
-	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
+	l, err := host.OpenLock(s, lock.Options{ReadOnly: true, Later: true})
 	if err != nil {
 		return f, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/registry"
+	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/transport/admin"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
 )
@@ -47,6 +48,7 @@ type observed struct {
 // readiness is the answer to the question whether this process should get requests. It is safe for concurrent use.
 type readiness struct {
 	loaded atomic.Bool
+	lock   atomic.Pointer[lock.Lock] // nil until it is open
 	ending <-chan struct{}
 }
 
@@ -59,6 +61,9 @@ func (r *readiness) check() error {
 	}
 	if !r.loaded.Load() {
 		return errors.New("plugins are being loaded")
+	}
+	if l := r.lock.Load(); l != nil && l.Unread() != nil {
+		return fmt.Errorf("the approved plugins are not known: %w", l.Unread())
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -24,7 +26,8 @@ func newPrune(std stdio) *cobra.Command {
 		Long: `Remove from the state folder the compiled code that was not used for a month or that a former version of this program
 left, and the copies of plugins that were replaced. The bytes that the lock file approves, grants, answers and the audit
 log stay. Other lock files that share the state folder lose the copies that no host used for that time: a plugin of
-theirs whose file has changed since is held. Code that is needed again is made again. Hosts may run meanwhile.`,
+theirs whose file has changed since is held. Code that is needed again is made again. Hosts may run meanwhile. With a lock
+in the database of store, the copies there that no plugin needs are removed too.`,
 		Args: words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if days < 0 || days > maxUnused {
@@ -34,7 +37,7 @@ theirs whose file has changed since is held. Code that is needed again is made a
 			if err != nil {
 				return err
 			}
-			return prune(std.out, s, time.Duration(days)*24*time.Hour)
+			return prune(c.Context(), std.out, s, time.Duration(days)*24*time.Hour)
 		},
 	}
 	c.Flags().IntVar(&days, "unused", defaultUnused, "remove what was not used for this number of `days`; 0 removes all that no plugin of this lock file needs to start")
@@ -46,7 +49,7 @@ theirs whose file has changed since is held. Code that is needed again is made a
 const maxUnused = 36500
 
 // prune prints a line for each kind of file.
-func prune(out io.Writer, s *settings.Settings, unused time.Duration) error {
+func prune(ctx context.Context, out io.Writer, s *settings.Settings, unused time.Duration) error {
 	files, freed, left, err := runtime.PruneCache(s.State().Compiled(), unused)
 	if err != nil {
 		return err
@@ -57,6 +60,13 @@ func prune(out io.Writer, s *settings.Settings, unused time.Duration) error {
 		return err
 	}
 	files, freed = l.PruneCopies(unused)
+	shared, err := l.PruneShared(ctx, unused)
+	if err := errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	if s.SharesLock() {
+		fmt.Fprintf(out, "copies of replaced plugins in the database: %d files removed\n", shared)
+	}
 	_, err = fmt.Fprintf(out, "copies of replaced plugins: %d files removed, %.1f MB\n", files, megabytes(freed))
 	return err
 }

@@ -129,14 +129,22 @@ func TestCluster_updatesWithoutAFailedCall(t *testing.T) {
 	work.Go(func() { l.run(2, stop, "stateless", "plain effect", "keyed effect", "kv") })
 	c.rolling(func(r *replica) {
 		put(t, filepath.Join(r.plugins, "effects.wasm"), marked(t, guest(t, "effects"), "new"))
-		if err := os.Remove(filepath.Join(r.state, "sallyport.lock")); err != nil {
-			t.Error(err)
-		}
 	})
+	c.approve("effects")
 	close(stop)
 	work.Wait()
 	l.check(t)
 	l.print(t)
+}
+
+// approve approves the bytes of a plugin at one host, for all.
+func (c *cluster) approve(plugin string) {
+	r := c.replicas[0]
+	cmd := exec.Command(c.binary, "approve", plugin, r.plugins, "--config", r.config)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "HOME="+filepath.Dir(r.config))
+	if screen, code := answer(c.t, cmd, "y"); code != 0 {
+		c.t.Errorf("approve: got exit code %d, want 0: %s", code, screen)
+	}
 }
 
 // knownEverywhere begins a session of 2025-11-25 and uses it at each host.

@@ -19,7 +19,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/protocol"
-	"github.com/sallyport-mcp/sallyport/registry/lock"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
 )
@@ -92,10 +91,11 @@ func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
 		return err
 	}
 	defer seen.close()
-	l, err := host.OpenLock(s, lock.Options{})
+	l, err := host.OpenServedLock(s, seen.took)
 	if err != nil {
 		return err
 	}
+	seen.ready.lock.Store(l)
 	h, err := host.Open(ctx, host.Options{Settings: s, Logger: log, Lock: l, Ended: seen.call, Waited: seen.waited, Took: seen.took, Audited: seen.audited})
 	if err != nil {
 		return err

@@ -3,6 +3,11 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/internal/postgrestest"
+	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
 // machine is a host with a disk of its own, and a database that it shares.
@@ -52,12 +58,12 @@ func (m *machine) serve(args ...string) *mcp.ClientSession {
 	return session(m.t, commandTransport(m.program(append([]string{"serve", m.dir}, args...)...)), nil)
 }
 
-// output runs a command, and returns its output and exit code.
+// output runs a command, and returns the words of its output and its exit code.
 func (m *machine) output(args ...string) (out string, code int) {
 	m.t.Helper()
 	cmd := m.program(args...)
 	raw, _ := cmd.CombinedOutput() // the exit code is checked
-	return string(raw), cmd.ProcessState.ExitCode()
+	return strings.Join(strings.Fields(string(raw)), " "), cmd.ProcessState.ExitCode()
 }
 
 // lines makes calls that are recorded in the audit log.
@@ -130,4 +136,163 @@ func TestShared_auditNeedsItsHeads(t *testing.T) {
 	if out, code := m.output("audit", "verify"); code != 0 {
 		t.Errorf("got exit code %d, %s, want 0", code, out)
 	}
+}
+
+// put replaces the speaker of a machine.
+func (m *machine) put(says string) {
+	m.t.Helper()
+	put(m.t, filepath.Join(m.dir, "speaker.wasm"), speaker("Speaks.", says))
+}
+
+// approve answers the question of a command with yes.
+func (m *machine) approve(args ...string) {
+	m.t.Helper()
+	if screen, code := answer(m.t, m.program(append([]string{"approve", "speaker", m.dir}, args...)...), "y"); code != 0 {
+		m.t.Fatalf("approve: got exit code %d, want 0\n%s", code, screen)
+	}
+}
+
+// says waits until a host answers so.
+func says(t *testing.T, s *mcp.ClientSession, want string) {
+	t.Helper()
+	eventually(t, "it says "+want, func() bool {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "speaker-say"})
+		return err == nil && text(r) == want
+	})
+}
+
+// Three machines serve what one of them approved, also if their files are others, and a new one with a disk of its own too.
+// No lock file is made.
+func TestShared_oneApprovalIsForAllMachines(t *testing.T) {
+	database := sharedDatabase(t)
+	var all []*machine
+	var hosts []*mcp.ClientSession
+	for range 3 {
+		m := newMachine(t, database)
+		m.put("first")
+		all, hosts = append(all, m), append(hosts, m.serve())
+		says(t, hosts[len(hosts)-1], "first") // and is pinned from then on
+	}
+	all[1].put("second")
+	fresh := newMachine(t, database)
+	fresh.put("second")
+	hosts = append(hosts, fresh.serve())
+	for _, s := range hosts {
+		says(t, s, "first")
+	}
+	if out, code := all[0].output("list", all[0].dir); code != 0 || strings.Contains(out, "held") {
+		t.Errorf("list: got exit code %d, %s, want nothing held", code, out)
+	}
+	all[1].approve()
+	for _, s := range hosts {
+		says(t, s, "second")
+	}
+	if out, code := all[2].output("prune", "--unused", "0"); code != 0 || !strings.Contains(out, "copies of replaced plugins in the database: 2 files removed") {
+		t.Errorf("prune: got exit code %d, %s, want the first bytes and their terms removed", code, out)
+	}
+	all[2].put("third")
+	all[2].approve("--reject")
+	if out, code := all[2].output("list", all[2].dir); code != 0 || !strings.Contains(out, "were rejected, and the approved ones serve") {
+		t.Errorf("list after a rejection: got exit code %d, %s, want it said", code, out)
+	}
+	all[0].put("third")
+	eventually(t, "the rejection is known elsewhere", func() bool {
+		out, code := all[0].output("list", all[0].dir)
+		return code == 0 && strings.Contains(out, "were rejected, and the approved ones serve")
+	})
+	says(t, hosts[0], "second")
+	for _, m := range all {
+		if _, err := os.Stat(filepath.Join(m.state, "sallyport.lock")); err == nil {
+			t.Error("got a lock file, want none")
+		}
+	}
+}
+
+// The console of a machine approves for the others.
+func TestShared_theConsoleApprovesForAllMachines(t *testing.T) {
+	database := sharedDatabase(t)
+	one, two := newMachine(t, database), newMachine(t, database)
+	one.put("first")
+	two.put("first")
+	a, b := one.serve(), two.serve()
+	says(t, a, "first")
+	says(t, b, "first")
+	one.put("second")
+	address := consoleAt(t, one.state)
+	var shown console.Review
+	order := func(do string) (code int, said string) {
+		for _, h := range shownBy(t, address).Hosts {
+			code, said = atConsole(t, address, "POST", "/order", map[string]string{"do": do, "host": h.ID, "plugin": "speaker", "seen": shown.Seen})
+		}
+		return code, said
+	}
+	eventually(t, "the console shows it", func() bool {
+		code, said := order("review")
+		return code == http.StatusOK && json.Unmarshal([]byte(said), &shown) == nil && shown.Seen != ""
+	})
+	if code, said := order("approve"); code != http.StatusOK {
+		t.Fatalf("got %d, %s, want %d", code, said, http.StatusOK)
+	}
+	says(t, a, "second")
+	says(t, b, "second")
+}
+
+// askOperator asks the operator's address of a host; the code is 0 if there is no answer.
+func askOperator(t *testing.T, socket, path string) (code int, said string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	r, err := client.Get("http://localhost" + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer r.Body.Close()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return r.StatusCode, string(raw)
+}
+
+// A host that starts while the database is away serves no plugin of the folder, and says so; one that runs serves what was
+// approved. Both go on when it is back, without a restart.
+func TestShared_withoutTheDatabaseNothingIsApproved(t *testing.T) {
+	at, err := postgrestest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = at.Close() })
+	m, late := newMachine(t, at.URL("owner", "public")), newMachine(t, at.URL("owner", "public"))
+	m.put("first")
+	late.put("other")
+	running := m.serve()
+	says(t, running, "first")
+	if err := at.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	operator := filepath.Join(t.TempDir(), "admin")
+	started := late.serve("--admin", "unix:"+operator)
+	eventually(t, "it is not ready, and says why", func() bool {
+		code, said := askOperator(t, operator, "/ready")
+		return code == http.StatusServiceUnavailable && strings.Contains(said, "the approved plugins are not known: ")
+	})
+	if list, err := started.ListTools(t.Context(), nil); err != nil || len(list.Tools) > 0 {
+		t.Errorf("a host that starts: got %+v, %v, want no tools", list, err)
+	}
+	if out, code := late.output("list", late.dir); code != 0 || !strings.Contains(out, "the approvals cannot be read, and nothing serves until then: ") {
+		t.Errorf("list: got exit code %d, %s, want the reason", code, out)
+	}
+	m.put("second")
+	says(t, running, "first")
+	if err := at.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	says(t, started, "first") // the bytes of the other machine
+	if code, said := askOperator(t, operator, "/ready"); code != http.StatusOK {
+		t.Errorf("got %d %s, want it ready", code, said)
+	}
+	m.approve()
+	says(t, running, "second")
+	says(t, started, "second")
 }

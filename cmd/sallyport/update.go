@@ -62,6 +62,7 @@ func addedPlugins(s *settings.Settings, names []string) (all []addedPlugin, err 
 	if err != nil {
 		return nil, err
 	}
+	defer l.Close()
 	for _, name := range l.Names() {
 		if pin, _ := l.Pin(name); pin.Origin != nil && pin.Folder == s.Text("dir") && (len(names) == 0 || slices.Contains(names, name)) {
 			all = append(all, addedPlugin{name, pin})

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 const (
@@ -24,6 +26,7 @@ const (
 type Copies struct {
 	dir      string // "" stores none
 	readOnly bool
+	store    *store.Store // of a lock in a database, which has them too; nil for a lock file
 }
 
 // Path returns the path of the copy of a digest; it need not exist.
@@ -165,7 +168,14 @@ func (c Copies) remove(chosen func(name string, unused time.Duration) bool) (fil
 // PruneCopies removes the copies that no plugin of this lock needs and that were not used for a time: other lock files
 // share the folder. It returns the number and the size of the files.
 func (l *Lock) PruneCopies(unused time.Duration) (files int, freed int64) {
+	pinned := l.pinnedNames()
+	return l.Copies.remove(func(name string, since time.Duration) bool { return !pinned[name] && since >= unused })
+}
+
+// pinnedNames returns the names of the copies that the pins need, without their suffix.
+func (l *Lock) pinnedNames() map[string]bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	pinned := map[string]bool{}
 	for _, p := range l.pins {
 		for _, digest := range []string{p.Digest, p.Definitions[Manifest]} {
@@ -174,6 +184,5 @@ func (l *Lock) PruneCopies(unused time.Duration) (files int, freed int64) {
 			}
 		}
 	}
-	l.mu.Unlock()
-	return l.Copies.remove(func(name string, since time.Duration) bool { return !pinned[name] && since >= unused })
+	return pinned
 }

@@ -19,6 +19,10 @@
 // even if the process is killed in between. One file covers all plugin folders of a state folder, since a plugin name
 // means the same bytes in each of them.
 //
+// With Options.Store the same content is one record of a database, which the hosts of several machines share, and the
+// copies are there too, by digest: a host that lacks approved bytes fetches and verifies them. Which plugins there are is
+// said by each host's folder.
+//
 // Several processes can share one file: each update reads it, makes its change and replaces the whole file, under a
 // lock of the operating system. An unreadable file is an error and is never overwritten.
 package lock

@@ -130,6 +130,9 @@ func encode(pins map[string]Pin) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(content{Version: fileVersion, Plugins: pins})
+	if err == nil && out.Len() > MaxSize {
+		err = errTooLarge // nobody could read it
+	}
 	return out.Bytes(), err
 }
 

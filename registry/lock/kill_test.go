@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // A process killed during a write leaves a readable file with everything that it had reported as
 // written, and no lock that blocks others.
 func TestLock_survivesAKilledWriter(t *testing.T) {
-	o := options(t)
+	o := fileOptions(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -6,68 +6,126 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
 // Options configures a Lock.
 type Options struct {
 	File string // the lock file; it need not exist
 	Keep string // the folder for copies of approved bytes; "" stores none
-	// Locked trusts only plugins in the file.
+	// Store holds the pins in place of the file, for the hosts of a database; nil is the file. Pins of the file whose names it
+	// does not have are added to it.
+	Store *store.Store
+	// Later opens the lock of a database that cannot be reached. It approves nothing until a Refresh reaches it.
+	Later bool
+	// Locked trusts only plugins in the lock.
 	Locked bool
-	// ReadOnly never writes the file or the folder: bytes seen first are trusted for this run only.
+	// ReadOnly never writes the lock or the folder: bytes seen first are trusted for this run only.
 	ReadOnly bool
 }
 
-// Lock is the contents of a lock file as last read, with the pins that this process added. It is safe for concurrent
-// use.
+// Lock is the contents of a lock as last read, with the pins that this process added. It is safe for concurrent use.
 type Lock struct {
 	Copies Copies // of the approved bytes
 
-	o Options
+	o     Options
+	place place
 
-	mu    sync.Mutex
-	pins  map[string]Pin
-	fresh map[string]Pin  // trusted by this process, not yet in the file
-	first map[string]bool // of fresh, those without a digest in the file
-	seen  os.FileInfo     // the file as last read; nil if it did not exist
-	news  bool            // update found a change of the file that Refresh has not reported yet
+	mu     sync.Mutex
+	pins   map[string]Pin
+	fresh  map[string]Pin  // trusted by this process, not yet in the lock
+	first  map[string]bool // of fresh, those without a digest in the lock
+	local  map[string]Pin  // of the file, to be added to the database
+	seen   state           // of the pins as last read
+	news   bool            // update found a change that Refresh has not reported yet
+	unread error           // why the pins were never read; nil if they were
+	failed bool            // the last Refresh could not look
 }
 
-// Open reads a lock file. Errors are *FileError.
+// Open reads a lock. The error of a lock file is a *FileError, that of a database which is away store.ErrUnavailable.
 func Open(o Options) (*Lock, error) {
-	l := &Lock{o: o, Copies: Copies{dir: o.Keep, readOnly: o.ReadOnly}, fresh: map[string]Pin{}, first: map[string]bool{}}
-	l.seen = stat(o.File)
-	pins, err := read(o.File)
+	l := &Lock{o: o, place: file(o.File), Copies: Copies{dir: o.Keep, readOnly: o.ReadOnly, store: o.Store}, fresh: map[string]Pin{}, first: map[string]bool{}, seen: unknown, pins: map[string]Pin{}}
+	if o.Store != nil {
+		l.place = &database{store: o.Store}
+		var err error
+		if l.local, err = read(o.File); err != nil {
+			return nil, err
+		}
+	}
+	err := l.begin(context.Background())
+	if o.Later && errors.Is(err, store.ErrUnavailable) {
+		l.unread = err
+		return l, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	l.pins = pins
 	return l, nil
 }
 
-func stat(file string) os.FileInfo {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil
+// begin reads the pins for the first time, and adds those of the file to a database.
+func (l *Lock) begin(ctx context.Context) error {
+	if len(l.local) > 0 && !l.o.ReadOnly {
+		return l.update(ctx, func(map[string]Pin) {}, nil)
 	}
-	return info
+	pins, seen, err := l.place.read(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	addLocal(pins, l.local)
+	l.take(pins, seen)
+	return nil
 }
 
-// File returns the path of the lock file.
-func (l *Lock) File() string { return l.o.File }
+// addLocal adds the pins of the file whose names a database does not have: other bytes of such a name, held or rejected
+// so far, would be trusted as the first ones.
+func addLocal(pins, local map[string]Pin) {
+	for name, pin := range local {
+		if _, known := pins[name]; !known && otherCase(pins, name) == "" {
+			pins[name] = pin
+		}
+	}
+}
 
-// Locked reports whether only plugins in the file are trusted.
-func (l *Lock) Locked() bool { return l.o.Locked }
+// Place names the file, or the database.
+func (l *Lock) Place() string { return l.place.String() }
 
-// ReadOnly reports whether the file is never written.
+// Store returns the store of a lock in a database; nil for a file.
+func (l *Lock) Store() *store.Store { return l.o.Store }
+
+// Close closes the store of a lock in a database.
+func (l *Lock) Close() error {
+	if l.o.Store == nil {
+		return nil
+	}
+	return l.o.Store.Close()
+}
+
+// Unread returns the reason for which the pins were never read; nil if they were. Nothing is approved meanwhile.
+func (l *Lock) Unread() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unread
+}
+
+// Locked reports whether only plugins in the lock are trusted.
+func (l *Lock) Locked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.locked()
+}
+
+func (l *Lock) locked() bool { return l.o.Locked || l.unread != nil }
+
+// ReadOnly reports whether the lock is never written.
 func (l *Lock) ReadOnly() bool { return l.o.ReadOnly }
 
 // Pin returns the pin of a plugin; false if it has none. The caller must not modify it.
@@ -85,9 +143,16 @@ func (l *Lock) Names() []string {
 	return slices.Sorted(maps.Keys(l.pins))
 }
 
-// Forget removes the pin of a plugin: the next bytes of that name are new.
+// Forget removes the pin of a plugin: the next bytes of that name are new. With a database, it is removed from the file
+// too.
 func (l *Lock) Forget(ctx context.Context, name string) error {
-	return l.update(ctx, func(pins map[string]Pin) { delete(pins, name) }, nil)
+	forget := func(pins map[string]Pin) { delete(pins, name) }
+	if local, err := read(l.o.File); l.o.Store != nil && !l.o.ReadOnly && (err != nil || local[name].known()) {
+		if _, _, err := file(l.o.File).update(ctx, forget); err != nil {
+			return err
+		}
+	}
+	return l.update(ctx, forget, nil)
 }
 
 // OtherCase returns the pinned name that differs from name only in case, and so is the same name; "" if there is none.
@@ -112,7 +177,7 @@ func otherCase(pins map[string]Pin, name string) string {
 func (l *Lock) Trust(name string, p Pin) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.pins[name]; l.o.Locked || !known && otherCase(l.pins, name) != "" {
+	if _, known := l.pins[name]; l.locked() || !known && otherCase(l.pins, name) != "" {
 		return
 	}
 	if next, changed := trusted(l.pins[name], p); changed {
@@ -152,7 +217,7 @@ func (l *Lock) Unsaved(name string) bool {
 	return ok
 }
 
-// Unwritten reports whether the lock file has no digest for a plugin: its pin exists in this process only.
+// Unwritten reports whether the lock has no digest for a plugin: its pin exists in this process only.
 func (l *Lock) Unwritten(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +225,7 @@ func (l *Lock) Unwritten(name string) bool {
 }
 
 // Save writes the pins of all stored bytes: a pin without its bytes could hold a plugin back but not serve the approved
-// bytes. If the file has a different pin by now, that one stays.
+// bytes. If the lock has a different pin by now, that one stays.
 func (l *Lock) Save(ctx context.Context) error {
 	if l.o.ReadOnly {
 		return nil
@@ -175,6 +240,11 @@ func (l *Lock) Save(ctx context.Context) error {
 	l.mu.Unlock()
 	if len(ready) == 0 {
 		return nil
+	}
+	for _, n := range ready {
+		if err := l.Copies.Send(ctx, n); err != nil {
+			return err
+		}
 	}
 	return l.update(ctx, func(pins map[string]Pin) {
 		for name, n := range ready {
@@ -194,8 +264,12 @@ var ErrMoved = errors.New("other bytes were approved meanwhile")
 // Approve records the approval of a plugin and replaces its pin, with the rejections. before is the digest that the pin
 // had when the change was shown, "" for none; ErrMoved is returned if it has another one by now.
 func (l *Lock) Approve(ctx context.Context, name, before string, p Pin) error {
+	if err := l.Copies.Send(ctx, p); err != nil {
+		return err
+	}
 	var refused error
 	err := l.update(ctx, func(pins map[string]Pin) {
+		refused = nil
 		now, known := pins[name]
 		other := ""
 		if !known {
@@ -218,7 +292,7 @@ func (l *Lock) Reject(ctx context.Context, name, digest string) error {
 	return l.update(ctx, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) }, nil)
 }
 
-// update applies change to the current file and removes written from fresh. Processes take turns.
+// update applies change to the current pins and removes written from fresh. change may be called more than once.
 func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]Pin) error {
 	if l.o.ReadOnly {
 		l.mu.Lock()
@@ -226,27 +300,16 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 		change(l.pins)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(l.o.File), 0o700); err != nil {
-		return err
-	}
-	unlock, err := commit.LockFile(ctx, l.o.File+".busy")
+	l.mu.Lock()
+	local := l.local
+	l.mu.Unlock()
+	pins, seen, err := l.place.update(ctx, func(pins map[string]Pin) {
+		addLocal(pins, local)
+		change(pins)
+	})
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	pins, err := read(l.o.File)
-	if err != nil {
-		return err // an unreadable file is not overwritten
-	}
-	change(pins)
-	raw, err := encode(pins)
-	if err == nil {
-		err = replace(l.o.File, raw, 0o644)
-	}
-	if err != nil {
-		return err
-	}
-	seen := stat(l.o.File)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, n := range written {
@@ -256,12 +319,13 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	}
 	before := l.pins
 	l.take(pins, seen)
+	l.local = nil                                       // it is there
 	l.news = l.news || !reflect.DeepEqual(before, pins) // changed by a different process
 	return nil
 }
 
 // take sets the known pins; fresh pins that are not in them stay trusted. mu must be held.
-func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
+func (l *Lock) take(pins map[string]Pin, seen state) {
 	maps.DeleteFunc(l.first, func(name string, _ bool) bool { return pins[name].Digest != "" })
 	for name, n := range l.fresh {
 		if _, known := pins[name]; !known && otherCase(pins, name) != "" {
@@ -272,48 +336,94 @@ func (l *Lock) take(pins map[string]Pin, seen os.FileInfo) {
 			pins[name] = next
 		}
 	}
-	l.pins, l.seen = pins, seen
+	l.pins, l.seen, l.unread = pins, seen, nil
 }
 
-// Refresh reads the file again if it changed. It also reports changes that update found since the last Refresh. On
+// Refresh reads the lock again if it changed. It also reports changes that update found since the last Refresh. On
 // error nothing changes; each error is returned once.
-func (l *Lock) Refresh() (changed bool, err error) {
-	now, same, news := l.look()
-	if same {
-		return news, nil
+func (l *Lock) Refresh(ctx context.Context) (changed bool, err error) {
+	if l.Unread() != nil {
+		return l.refreshUnread(ctx)
 	}
-	pins, err := read(l.o.File)
+	now, err := l.place.look(ctx)
 	if err != nil {
-		return false, err
+		return false, l.once(err)
 	}
-	l.refresh(pins, now)
-	return true, nil
+	same, news := l.looked(now)
+	if same {
+		return news, l.once(nil)
+	}
+	pins, read, err := l.place.read(ctx)
+	if err != nil {
+		l.unreadable(now)
+		return false, l.once(err)
+	}
+	l.refresh(pins, now, read)
+	return true, l.once(nil)
 }
 
-// look reports whether the file is still that which was read last, and, if so, whether update has found a change.
-func (l *Lock) look() (now os.FileInfo, same, news bool) {
-	now = stat(l.o.File)
+// unreadable has the next Refresh read a database again. A file that cannot be read is read when it has changed.
+func (l *Lock) unreadable(now state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same, news = sameFile(l.seen, now), l.news
-	l.seen = now
-	l.news = news && !same
-	return now, same, news
+	if l.failed = l.o.Store != nil && l.failed; l.o.Store != nil && l.seen == now {
+		l.seen = unknown
+	}
 }
 
-// refresh takes the pins that were read after a look, unless update has written the file since: its pins are newer.
-func (l *Lock) refresh(pins map[string]Pin, now os.FileInfo) {
+// refreshUnread tries to read the lock for the first time.
+func (l *Lock) refreshUnread(ctx context.Context) (changed bool, err error) {
+	if err := l.begin(ctx); err != nil {
+		return false, l.once(err)
+	}
+	return true, l.once(nil)
+}
+
+// once returns an error unless the call before did.
+func (l *Lock) once(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.failed
+	if l.failed = err != nil; before {
+		return nil
+	}
+	return err
+}
+
+// looked notes a state, and reports whether it is that which was read last, and, if so, whether update has found a change.
+func (l *Lock) looked(now state) (same, news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same, news = l.seen.same(now), l.news
+	l.seen = now
+	l.news = news && !same
+	return same, news
+}
+
+// refresh takes the pins that were read after a look, unless update has written since: its pins are newer.
+func (l *Lock) refresh(pins map[string]Pin, now, read state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == now {
-		l.take(pins, now)
+		l.take(pins, read)
 		l.news = false
 	}
 }
 
-func sameFile(a, b os.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
+const (
+	// lookAtFile is the interval at which a file is looked at: short enough that an approval is in force before the operator
+	// returns to the client, and cheap.
+	lookAtFile = 250 * time.Millisecond
+	// lookAtDatabase is the interval at which a database is looked at, besides its notices, which may be lost.
+	lookAtDatabase = 2 * time.Second
+)
+
+// Changes returns a channel that receives after changes by other hosts, nil without notices, and the interval at which
+// to Refresh besides.
+func (l *Lock) Changes() (wake <-chan struct{}, every time.Duration, stop func()) {
+	if l.o.Store == nil {
+		return nil, lookAtFile, func() {}
 	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	wake, stop = l.o.Store.OnLock()
+	return wake, lookAtDatabase, stop
 }

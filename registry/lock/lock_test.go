@@ -10,10 +10,17 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
-// digest returns a distinct digest for each n.
-func digest(n int) string { return fmt.Sprintf("sha256:%064x", n) }
+// digest returns that of code(n).
+func digest(n int) string { return fileid.Digest(code(n)) }
+
+// code returns distinct bytes for each n.
+func code(n int) []byte { return fmt.Appendf(nil, "code %d", n) }
 
 func terms(n int, tools ...string) Terms {
 	t := Terms{Digest: digest(n), Imports: []string{"sallyport.call"}, Definitions: map[string]json.RawMessage{}}
@@ -32,15 +39,35 @@ func open(t testing.TB, o Options) *Lock {
 	return l
 }
 
+// options are those of a lock file, or with the tag postgres of a lock in a database: the tests that use them are the
+// contract of both.
 func options(t testing.TB) Options {
+	t.Helper()
+	o := fileOptions(t)
+	if storetest.Postgres {
+		o.Store = shared(t)
+	}
+	return o
+}
+
+func fileOptions(t testing.TB) Options {
 	dir := t.TempDir()
 	return Options{File: filepath.Join(dir, "sub", "sallyport.lock"), Keep: filepath.Join(dir, "approved")}
+}
+
+// shared returns a new store for the locks of several hosts.
+func shared(t testing.TB) *store.Store {
+	return storetest.Open(t, storetest.Options(t, filepath.Join(t.TempDir(), "store")))
 }
 
 // trust trusts a plugin with stored bytes.
 func trust(t *testing.T, l *Lock, name string, seen Terms) {
 	t.Helper()
-	if err := l.Copies.Put([]byte("bytes"), seen); err != nil {
+	n := 0
+	for digest(n) != seen.Digest {
+		n++
+	}
+	if err := l.Copies.Put(code(n), seen); err != nil {
 		t.Error(err)
 	}
 	l.Trust(name, seen.Pin(name+".wasm"))
@@ -66,7 +93,7 @@ func TestTrust_pinsOnFirstUse(t *testing.T) {
 	if !l.Unsaved("a") {
 		t.Error("Unsaved(\"a\") before a save = false, want true")
 	}
-	if err := l.Copies.Put([]byte("bytes"), terms(1, "x")); err != nil {
+	if err := l.Copies.Put(code(1), terms(1, "x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Save(t.Context()); err != nil {
@@ -170,12 +197,12 @@ func TestRefresh_readsApprovals(t *testing.T) {
 	if err := b.Approve(t.Context(), "p", "", terms(2).Pin("p.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := a.Refresh(); !changed || err != nil {
+	if changed, err := a.Refresh(t.Context()); !changed || err != nil {
 		t.Fatalf("first refresh: got changed %v, %v; want true, no error", changed, err)
 	}
 	wantDigest(t, a, "p", digest(2))
 	wantDigest(t, a, "q", digest(5)) // seen first here, and not in the file yet
-	if changed, err := a.Refresh(); changed || err != nil {
+	if changed, err := a.Refresh(t.Context()); changed || err != nil {
 		t.Errorf("second refresh: got changed %v, %v; want false, no error", changed, err)
 	}
 }
@@ -188,7 +215,7 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := l.Refresh(); changed || err != nil {
+	if changed, err := l.Refresh(t.Context()); changed || err != nil {
 		t.Errorf("refresh after its own save: got changed %v, %v; want false, no error", changed, err)
 	}
 	if err := open(t, o).Approve(t.Context(), "a", digest(1), terms(2, "x").Pin("a.wasm")); err != nil {
@@ -200,7 +227,7 @@ func TestRefresh_reportsChangesFoundBySave(t *testing.T) {
 	}
 	wantDigest(t, l, "a", digest(2))
 	for _, want := range []bool{true, false} {
-		if changed, err := l.Refresh(); changed != want || err != nil {
+		if changed, err := l.Refresh(t.Context()); changed != want || err != nil {
 			t.Errorf("changed %v, %v, want %v", changed, err, want)
 		}
 	}
@@ -213,8 +240,12 @@ func TestRefresh_keepsAnUpdateMeanwhile(t *testing.T) {
 	if err := open(t, o).Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	now, same, _ := l.look()
-	pins, err := read(o.File)
+	now, err := l.place.look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, _ := l.looked(now)
+	pins, seen, err := l.place.read(t.Context())
 	if same || err != nil {
 		t.Fatalf("after an approval by a second process: got the same file, %v; want a changed one", err)
 	}
@@ -222,7 +253,7 @@ func TestRefresh_keepsAnUpdateMeanwhile(t *testing.T) {
 	if err := l.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.refresh(pins, now)
+	l.refresh(pins, now, seen)
 	wantDigest(t, l, "a", digest(1))
 	wantDigest(t, l, "b", digest(2))
 }
@@ -295,26 +326,26 @@ func TestOpen_brokenFileIsAnErrorAndStays(t *testing.T) {
 		"deep":          {strings.Repeat("[", 100_000), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := options(t)
-			file := filepath.Join(t.TempDir(), "sallyport.lock")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			o := fileOptions(t)
+			name := filepath.Join(t.TempDir(), "sallyport.lock")
+			if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			l := open(t, o)
 			trust(t, l, "b", terms(2))
-			l.o.File = file
-			_, err := Open(Options{File: file})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), file) {
+			l.place = file(name)
+			_, err := Open(Options{File: name})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 				t.Errorf("open: %v, want %q and the file", err, c.want)
 			}
-			if _, err := l.Refresh(); err == nil {
+			if _, err := l.Refresh(t.Context()); err == nil {
 				t.Error("refresh: got no error, want one")
 			}
 			if err := l.Save(t.Context()); err == nil {
 				t.Error("save: got no error, want one")
 			}
 			wantDigest(t, l, "b", digest(2))
-			if after, err := os.ReadFile(file); err != nil || string(after) != c.text {
+			if after, err := os.ReadFile(name); err != nil || string(after) != c.text {
 				t.Errorf("got file %q, %v; want %q unchanged", after, err, c.text)
 			}
 		})
@@ -357,7 +388,7 @@ func TestCopies_expireUnlessUsed(t *testing.T) {
 		}
 	}
 	for n := 1; n <= 2; n++ {
-		if err := l.Copies.Put([]byte("wasm"), terms(n)); err != nil {
+		if err := l.Copies.Put(code(n), terms(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -366,7 +397,7 @@ func TestCopies_expireUnlessUsed(t *testing.T) {
 	if !l.Copies.Has(digest(1)) { // and thereby marked as used
 		t.Fatal("Has(digest(1)) before the clean-up = false, want true")
 	}
-	if err := l.Copies.Put([]byte("wasm"), terms(3)); err != nil {
+	if err := l.Copies.Put(code(3), terms(3)); err != nil {
 		t.Fatal(err)
 	}
 	if !l.Copies.Has(digest(1)) || l.Copies.Has(digest(2)) || !l.Copies.Has(digest(3)) {
@@ -377,7 +408,7 @@ func TestCopies_expireUnlessUsed(t *testing.T) {
 func TestLock_prunesCopiesThatNoPluginNeeds(t *testing.T) {
 	l := open(t, options(t))
 	for n := 1; n <= 3; n++ {
-		if err := l.Copies.Put([]byte("wasm"), terms(n)); err != nil {
+		if err := l.Copies.Put(code(n), terms(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -390,8 +421,8 @@ func TestLock_prunesCopiesThatNoPluginNeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if files, freed := l.PruneCopies(time.Minute); files != 1 || freed != int64(len("wasm")) {
-		t.Errorf("got %d files of %d bytes removed, want 1 of 4", files, freed)
+	if files, freed := l.PruneCopies(time.Minute); files != 1 || freed != int64(len(code(2))) {
+		t.Errorf("got %d files of %d bytes removed, want 1 of %d", files, freed, len(code(2)))
 	}
 	for n, want := range map[int]bool{1: true, 2: false, 3: true} {
 		if got := l.Copies.Has(digest(n)); got != want {

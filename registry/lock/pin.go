@@ -62,6 +62,9 @@ func (p Pin) SameInterface(q Pin) bool {
 
 func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(canonical(a), canonical(b)) }
 
+// known reports whether there is a pin or a rejection.
+func (p Pin) known() bool { return p.Digest != "" || len(p.Rejected) > 0 }
+
 // Refused reports whether a digest was rejected.
 func (p Pin) Refused(digest string) bool { return slices.Contains(p.Rejected, digest) }
 

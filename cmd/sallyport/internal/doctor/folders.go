@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -19,9 +20,14 @@ func (s Subject) folders(r *Report) {
 	for _, path := range install.Leftovers(s.Settings, s.Now) {
 		r.add(Warning, "leftover", "an interrupted installation left %s", path).fixable("remove it", func() error { return os.RemoveAll(path) })
 	}
-	file := s.Settings.LockFile()
-	if _, err := lock.Open(lock.Options{File: file, ReadOnly: true}); err != nil {
+	var broken *lock.FileError
+	switch l, err := host.ReadLock(s.Settings); {
+	case errors.As(err, &broken):
 		r.add(Problem, "lock file", "%v; no plugin serves", err).next("put a good copy in its place, or remove it to trust the present bytes")
+	case err != nil:
+		r.add(Problem, "lock", "%v; a host that starts now serves no plugin", err)
+	default:
+		_ = l.Close() // nothing was written
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/registry"
-	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
 
 // plugins examines every plugin of the folder.
@@ -43,10 +43,11 @@ func (s Subject) plugins(ctx context.Context, r *Report) {
 
 // origins describes the sources of plugins that add installed, by name.
 func (s Subject) origins() map[string]string {
-	l, err := lock.Open(lock.Options{File: s.Settings.LockFile(), ReadOnly: true})
+	l, err := host.ReadLock(s.Settings)
 	if err != nil {
 		return nil // examined with the folders
 	}
+	defer l.Close()
 	texts := map[string]string{}
 	for _, name := range l.Names() {
 		pin, _ := l.Pin(name)

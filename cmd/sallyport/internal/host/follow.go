@@ -59,16 +59,22 @@ func (h *Host) Follow(ctx context.Context) (stop func()) {
 
 // followLock applies approvals of other processes.
 func (h *Host) followLock(ctx context.Context) {
-	tick := time.NewTicker(lookAgain)
+	if h.lock == nil {
+		return
+	}
+	wake, every, stop := h.lock.Changes()
+	defer stop()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-wake:
 		}
-		if err := h.Registry.Relock(); err != nil {
-			h.log.Error("the changed lock file is not in force: all stays as it was", "error", err)
+		if err := h.Registry.Relock(ctx); err != nil && ctx.Err() == nil {
+			h.log.Error("changes of the lock are not in force: all stays as it was", "error", err)
 		}
 	}
 }

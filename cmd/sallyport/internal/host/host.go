@@ -44,7 +44,8 @@ import (
 type Options struct {
 	Settings *settings.Settings
 	Logger   *slog.Logger
-	// Lock holds the approved digests; nil lets every plugin serve, for files named on the command line.
+	// Lock holds the approved digests; nil lets every plugin serve, for files named on the command line. The host closes its
+	// store.
 	Lock *lock.Lock
 	// Files, if not nil, are the only files loaded: no folder is watched, and the operator is not asked.
 	Files []registry.File
@@ -72,7 +73,8 @@ type Host struct {
 	settings *settings.Settings
 	log      *slog.Logger
 	audit    *audit.Log
-	flags    string // settings.Flags for the commands shown to the operator
+	lock     *lock.Lock // Options.Lock
+	flags    string     // settings.Flags for the commands shown to the operator
 
 	clients clientNames
 	usage   *usage.Meter
@@ -89,7 +91,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	age, size := s.Keep("audit.keep")
-	h := &Host{Engine: engine, Store: o.store(), settings: s, log: log}
+	h := &Host{Engine: engine, Store: o.store(), settings: s, log: log, lock: o.Lock}
 	noted := audit.Options{Failed: h.auditFailed, Keep: audit.Keep{Age: age, Bytes: size}, Line: o.Audited}
 	if o.Keys == "" {
 		noted.Heads = heads(s, h.Store)
@@ -129,8 +131,11 @@ func (h *Host) auditFailed(err error) {
 
 // store returns the store of plugins and clients.
 func (o *Options) store() *store.Store {
-	if o.Keys != "" {
+	switch {
+	case o.Keys != "":
 		return store.New(store.Options{Dir: o.Keys, Took: o.Took})
+	case o.Lock != nil && o.Lock.Store() != nil:
+		return o.Lock.Store()
 	}
 	return openStore(o.Settings, o.Took)
 }

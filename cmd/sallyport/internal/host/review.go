@@ -23,6 +23,11 @@ func Review(ctx context.Context, s *settings.Settings, log *slog.Logger, name st
 	if err != nil {
 		return nil, err
 	}
+	if pin, known := l.Pin(name); known && !l.Copies.HasAll(pin) {
+		if err := l.Copies.Fetch(ctx, pin); err != nil && !errors.Is(err, lock.ErrNotShared) {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
 	h, err := Open(ctx, Options{Settings: s, Logger: logging.Quiet(s, log), Lock: l})
 	if err != nil {
 		return nil, err
@@ -34,7 +39,7 @@ func Review(ctx context.Context, s *settings.Settings, log *slog.Logger, name st
 	return h.Registry.Review(name)
 }
 
-// Decide records in the lock file that the operator approves or rejects the reviewed bytes. Approval deletes pending
+// Decide records in the lock that the operator approves or rejects the reviewed bytes. Approval deletes pending
 // questions of other digests; their answers stay, see Answers.
 func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, approve bool) error {
 	l, err := OpenLock(s, lock.Options{})
@@ -42,9 +47,9 @@ func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, appro
 		return err
 	}
 	if !approve {
-		return l.Reject(ctx, v.Name, v.After.Digest)
+		return errors.Join(l.Reject(ctx, v.Name, v.After.Digest), l.Close())
 	}
-	if err := v.Approve(ctx, l); err != nil {
+	if err := errors.Join(v.Approve(ctx, l), l.Close()); err != nil {
 		return err
 	}
 	return inStore(s, func(kept *store.Store) error { return kept.Prune(ctx, v.Name, v.After.Digest) })

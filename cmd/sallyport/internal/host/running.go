@@ -34,8 +34,8 @@ type hostState struct {
 	Began   time.Time        `json:"began"`
 	Dir     string           `json:"dir"`
 	Config  string           `json:"config"` // its configuration file, which may not exist
-	Lock    string           `json:"lock"`
-	Chain   string           `json:"chain"` // chain ID of its audit log
+	Lock    string           `json:"lock"`   // its lock file, "" for the lock of the database
+	Chain   string           `json:"chain"`  // chain ID of its audit log
 	Clients []string         `json:"clients"`
 	Plugins []console.Plugin `json:"plugins"`
 }
@@ -74,8 +74,11 @@ type publisher struct {
 func newPublisher(h *Host) (*publisher, error) {
 	s := h.settings
 	p := &publisher{host: h, state: hostState{
-		ID: "host" + strings.ToLower(rand.Text()[:10]), Began: time.Now(), Dir: s.Text("dir"), Config: s.Watched(), Lock: s.LockFile(),
+		ID: "host" + strings.ToLower(rand.Text()[:10]), Began: time.Now(), Dir: s.Text("dir"), Config: s.Watched(),
 	}}
+	if !s.SharesLock() {
+		p.state.Lock = s.LockFile()
+	}
 	return p, h.Store.Hold(p.state.ID)
 }
 
@@ -154,5 +157,9 @@ func (m *hostState) settings(state string) (*settings.Settings, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		file = ""
 	}
-	return settings.LoadAs(file, m.Dir, map[string]string{"state": state, "lock": m.Lock})
+	flags := map[string]string{"state": state}
+	if m.Lock != "" {
+		flags["lock"] = m.Lock
+	}
+	return settings.LoadAs(file, m.Dir, flags)
 }

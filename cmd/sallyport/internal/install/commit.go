@@ -81,6 +81,7 @@ func (c *Candidate) unchanged() error {
 	if err != nil {
 		return err
 	}
+	defer l.Close()
 	if now, _ := l.Pin(c.Name); now.Digest != c.Before.Digest {
 		return fmt.Errorf("other bytes of %s were approved in the meantime: nothing was changed, and the same command asks about them", c.Name)
 	}
@@ -104,8 +105,12 @@ func (c *Candidate) pin(ctx context.Context) error {
 // keepOld stores the pinned bytes, from their file, unless they are stored: they serve until the new ones are pinned.
 func (c *Candidate) keepOld() error {
 	l, err := host.OpenLock(c.settings, lock.Options{})
-	if err != nil || l.Copies.HasAll(c.Before) {
+	if err != nil {
 		return err
+	}
+	defer l.Close()
+	if l.Copies.HasAll(c.Before) {
+		return nil
 	}
 	old, _, err := toolfile.Read(module(c.File))
 	if err != nil || fileid.Digest(old) != c.Before.Digest {

@@ -132,6 +132,7 @@ func Prepare(ctx context.Context, o Options) (c *Candidate, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, l.Close()) }()
 	c.Before, _ = l.Pin(c.Name)
 	if err := c.claim(l); err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer l.Close()
 	r := &Removal{Name: name, settings: s}
 	r.Pin, _ = l.Pin(name)
 	files, err := claimants(s.Text("dir"))
@@ -88,5 +89,5 @@ func (r *Removal) Remove(ctx context.Context, purge bool) error {
 	if err != nil {
 		return err
 	}
-	return l.Forget(ctx, r.Name)
+	return errors.Join(l.Forget(ctx, r.Name), l.Close())
 }

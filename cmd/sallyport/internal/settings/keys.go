@@ -71,8 +71,8 @@ func Keys() []Key {
 	return []Key{
 		{"dir", Path, "", "", fixed, "the plugin folder; unset is plugins beside the configuration file"},
 		{"state", Path, "", "state", fixed, "the folder of tokens, caches, answers and the audit log; unset is the user's state folder"},
-		{"store", Database, "", "", fixed, "the PostgreSQL database, postgres://user@host/database, of records, keys, questions and answers, shared by hosts on several machines; a password is best in PGPASSFILE; unset is a file in the state folder"},
-		{"lock", Path, "", "lock", fixed, "the lock file: the approved bytes of each plugin; unset is one in the state folder, for all plugin folders"},
+		{"store", Database, "", "", fixed, "the PostgreSQL database, postgres://user@host/database, of records, keys, questions, answers, approvals, approved bytes and the heads of audit logs, shared by hosts on several machines; a password is best in PGPASSFILE; unset is a file in the state folder"},
+		{"lock", Path, "", "lock", fixed, "the lock file: the approved bytes of each plugin; unset is the database of store, or else one in the state folder, for all plugin folders"},
 		{"locked", Bool, "false", "locked", fixed, "serve only plugins in the lock file; false trusts the first bytes seen"},
 		{"state_keys", Path, "", "", fixed, "file of keys that seal calls waiting for an answer, shared by hosts behind one address; unset is a key in the state folder; a call continues only for the token that began it, so hosts that share keys share their tokens too"},
 		{"trusted_root", Path, "", "", fixed, "the trusted root of sigstore, which signatures are verified against; unset is trusted_root.json in the state folder, where sallyport trust update writes that of the public instance"},

@@ -50,6 +50,9 @@ func (s *Settings) TokensFile() string {
 	return s.State().join("tokens")
 }
 
+// SharesLock reports whether the lock is in the database: unless a file is configured, it is where the answers are.
+func (s *Settings) SharesLock() bool { return s.Text("store") != "" && s.Text("lock") == "" }
+
 // LockFile returns the lock file: the configured one, or the one of the state folder, shared by all plugin folders. A
 // plugin's name means the same bytes in each of them, since its grants and answers hold in all. The default is never in
 // a plugin folder: a file that arrives with a plugin approves nothing.

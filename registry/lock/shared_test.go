@@ -1,0 +1,122 @@
+package lock
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/fileid"
+)
+
+// described returns the terms of bytes, with a manifest.
+func described(code string) Terms {
+	t := terms(0, "x")
+	t.Digest = fileid.Digest([]byte(code))
+	t.Definitions[Manifest] = json.RawMessage(`{"config":{"of":"` + code + `"}}`)
+	return t
+}
+
+// approved approves bytes under a name, with their copy.
+func approved(t *testing.T, l *Lock, name, code string) Pin {
+	t.Helper()
+	of := described(code)
+	pin := of.Pin(name + ".wasm")
+	before, _ := l.Pin(name)
+	if err := errors.Join(l.Copies.Put([]byte(code), of), l.Approve(t.Context(), name, before.Digest, pin)); err != nil {
+		t.Fatal(err)
+	}
+	return pin
+}
+
+// A host that never saw the approved bytes of a pin gets them by their digest, with their terms and their manifest.
+func TestShared_copiesReachOtherHosts(t *testing.T) {
+	o := sharedOptions(t)
+	pin := approved(t, open(t, o), "a", "the code")
+	other := open(t, elsewhere(t, o))
+	if got, _ := other.Pin("a"); got.Digest != pin.Digest || other.Copies.HasAll(got) {
+		t.Fatalf("got %+v, want the pin without its copy", got)
+	}
+	if err := other.Copies.Fetch(t.Context(), pin); err != nil || !other.Copies.HasAll(pin) {
+		t.Fatalf("got %v, want the copy", err)
+	}
+	raw, err := os.ReadFile(other.Copies.Path(pin.Digest))
+	of, unread := other.Copies.Terms(pin.Digest)
+	manifest, unmade := other.Copies.Manifest(pin.Definitions[Manifest])
+	if err := errors.Join(err, unread, unmade); err != nil || string(raw) != "the code" || of.Imports[0] != "sallyport.call" || !strings.Contains(string(manifest), "the code") {
+		t.Errorf("got %q, %+v, %s, %v, want those of the other host", raw, of, manifest, err)
+	}
+	if err := other.Copies.Fetch(t.Context(), described("unknown").Pin("a.wasm")); !errors.Is(err, ErrNotShared) {
+		t.Errorf("bytes that nobody approved: got %v, want %v", err, ErrNotShared)
+	}
+}
+
+// Bytes and manifests of the database that are not those of their digest never reach the folder of copies.
+func TestShared_damagedCopiesAreRefused(t *testing.T) {
+	for _, end := range []string{".wasm", manifestSuffix, ".json"} {
+		o := sharedOptions(t)
+		pin := approved(t, open(t, o), "a", "the code")
+		hash := pin.Digest
+		if end == manifestSuffix {
+			hash = pin.Definitions[Manifest]
+		}
+		name, _ := digits(hash)
+		r, err := o.Store.Get(t.Context(), store.Code, codeFolder+"/"+name+end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Data = []byte(`{"digest":"` + digest(1) + `"}`)
+		if _, err := o.Store.Replace(t.Context(), store.Code, r); err != nil {
+			t.Fatal(err)
+		}
+		other := open(t, elsewhere(t, o))
+		err = other.Copies.Fetch(t.Context(), pin)
+		if err == nil || !strings.Contains(err.Error(), "are not those of their digest") || other.Copies.Has(pin.Digest) {
+			t.Errorf("%s: got %v, want it refused", end, err)
+		}
+	}
+}
+
+// Bytes are pinned only if other hosts can get them: a copy that was damaged on this disk is no approval.
+func TestShared_approvesNothingWithoutItsBytes(t *testing.T) {
+	o := sharedOptions(t)
+	l, of := open(t, o), described("the code")
+	if err := errors.Join(l.Copies.Put([]byte("the code"), of), os.WriteFile(l.Copies.Path(of.Digest), []byte("other"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	pin := of.Pin("a.wasm")
+	if err := l.Approve(t.Context(), "a", "", pin); err == nil {
+		t.Error("approve: got success, want an error")
+	}
+	l.Trust("b", pin)
+	if err := l.Save(t.Context()); err == nil {
+		t.Error("save: got success, want an error")
+	}
+	if names := open(t, elsewhere(t, o)).Names(); len(names) > 0 {
+		t.Errorf("got pins %v, want none", names)
+	}
+}
+
+// Copies of replaced bytes go after a time, those that a pin needs stay.
+func TestShared_prunesWhatNoPinNeeds(t *testing.T) {
+	o := sharedOptions(t)
+	l := open(t, o)
+	old := approved(t, l, "a", "old")
+	other := open(t, elsewhere(t, o)) // knows of the old pin only
+	now := approved(t, l, "a", "new")
+	if n, err := other.PruneShared(t.Context(), time.Hour); n != 0 || err != nil {
+		t.Errorf("within the time: got %d, %v, want 0", n, err)
+	}
+	if n, err := other.PruneShared(t.Context(), 0); n != 3 || err != nil {
+		t.Errorf("got %d, %v, want the code, its terms and its manifest", n, err)
+	}
+	if err := other.Copies.Fetch(t.Context(), old); !errors.Is(err, ErrNotShared) {
+		t.Errorf("replaced bytes: got %v, want %v", err, ErrNotShared)
+	}
+	if err := other.Copies.Fetch(t.Context(), now); err != nil {
+		t.Errorf("approved bytes: got %v, want success", err)
+	}
+}
