@@ -53,6 +53,9 @@ func (t *tank) allow(fuel uint64) {
 // spent returns the fuel consumed in this call.
 func (t *tank) spent() int64 { return t.granted - int64(t.fuel.Get()) }
 
+// empty reports whether the call has used up its budget.
+func (t *tank) empty() bool { return t.budget > 0 && t.spent() > t.budget }
+
 // refill returns the new value of the fuel counter, or the error that ends the call.
 func (t *tank) refill() (int64, error) {
 	if int64(t.depth.Get()) < 0 {

@@ -35,6 +35,12 @@ const rehearsalFuel = warmFuel / 8
 // ErrDiffers is the reason to drop a rehearsal that shows in a later call.
 var ErrDiffers = errors.New("calls are answered differently after others")
 
+// errEnded is the reason to drop a call behind whose answer the guest ended.
+var errEnded = errors.New("the guest ended behind its answer")
+
+// errRanOut is the reason to end a rehearsal whose time is over, or one of whose calls used up its fuel.
+var errRanOut = errors.New("calls take too long")
+
 // ToolCalls returns a call of each tool that has a name, with arguments made from its schema.
 func ToolCalls(tools []json.RawMessage) []Request {
 	var calls []Request
@@ -129,13 +135,17 @@ const (
 // settle returns the image behind the second round, or behind a later one after which calls cost less: the heap of a
 // language runtime is extended at some calls only, and an image shortly before one of them would have every clean call
 // extend it. So rounds are made until calmRounds in a row add no memory and take little more fuel than another, and the
-// image is that before them. Fuel and memory are the same in every host, and so is the image.
+// image is that before them. Fuel and memory are the same in every host, and so is the image. A round that runs out of
+// time or fuel, as one in which a garbage collector runs, says nothing against the second one.
 func (r *rounds) settle(c *callContext) (*template, error) {
 	second, err := r.in.template(c)
 	if err != nil {
 		return nil, err
 	}
 	image, err := r.calm(c, second)
+	if errors.Is(err, errRanOut) && c.parent.Err() == nil {
+		image, err = second, nil
+	}
 	if image != second {
 		second.close()
 	}
@@ -205,13 +215,18 @@ func (p *Pool) rehearseCall(ctx context.Context, in *Instance, call Request) (an
 	defer in.end()
 	in.tank.fill(rehearsalFuel)
 	result, err := p.guarded(c, in, call)
-	if err = p.finish(c, err); in.phase != ready {
-		return "", err
-	}
-	if err != nil {
+	err = p.finish(c, err)
+	switch {
+	case ctx.Err() != nil || in.tank.empty():
+		return "", errors.Join(errRanOut, err)
+	case in.phase == ready && err == nil:
+		return string(result), nil
+	case in.phase == ready:
 		return err.Error(), nil
+	case err == nil:
+		return "", errEnded
 	}
-	return string(result), nil
+	return "", err
 }
 
 // rehearsed takes the image of a started instance behind a rehearsal, or before it if that fails.

@@ -164,22 +164,35 @@ func TestPool_rehearsal_endsBehindADearCall(t *testing.T) {
 	}
 }
 
-// A guest that never stops to grow is rehearsed twice, as is one whose answer changes in a later round not at all.
+// A guest that never stops to grow is rehearsed twice, as is one that computes or waits for long in a later round. One
+// whose answer changes there, or that ends, is not rehearsed at all.
 func TestPool_rehearsal_withoutEnd(t *testing.T) {
 	calls := w.Code(w.GlobalGet(1), w.I32Const(1), []byte{0x6a}, w.GlobalSet(1))
+	fifth := w.Code(w.GlobalGet(1), w.I32Const(5), []byte{0x46})
 	for name, c := range map[string]struct {
 		code []byte
 		want string
 	}{
-		"grows":   {w.Code(calls, w.I32Const(1), w.MemoryGrow, w.Drop, w.I32Const(7)), "2"},
-		"turns":   {w.Code(calls, w.GlobalGet(1), w.I32Const(3), []byte{0x4a}), "0"},
-		"is calm": {w.Code(calls, w.I32Const(7)), "2"},
+		"grows":    {w.Code(calls, w.I32Const(1), w.MemoryGrow, w.Drop, w.I32Const(7)), "2"},
+		"turns":    {w.Code(calls, w.GlobalGet(1), w.I32Const(3), []byte{0x4a}), "0"},
+		"is calm":  {w.Code(calls, w.I32Const(7)), "2"},
+		"computes": {w.Code(calls, fifth, w.IfVoid, forever, w.End, w.I32Const(7)), "2"},
+		"waits":    {w.Code(calls, fifth, w.IfVoid, w.Call(0), w.Drop, w.End, w.I32Const(7)), "2"},
+		"traps":    {w.Code(calls, fifth, w.IfVoid, w.Unreachable, w.End, w.I32Const(7)), "0"},
+		"exits":    {w.Code(calls, fifth, w.IfVoid, w.Call(0), w.Drop, w.End, w.I32Const(7)), "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := actor(c.code)
 			m.Global(w.I32, 0)
 			m.Export("calls", m.Func(nil, []byte{w.I32}, nil, w.GlobalGet(1)))
-			p := runtime.NewPool(compile(t, hostF(t, one), m), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
+			e := hostF(t, func(ctx context.Context, _ runtime.Memory, _ []uint64) {
+				if name == "waits" {
+					<-ctx.Done()
+				}
+				runtime.Abort(runtime.AskErrorf(runtime.KindDenied, "no"))
+			})
+			p := runtime.NewPool(compile(t, e, m), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
 			if got := answerOf(t, p, runtime.Request{Method: "calls"}); got != c.want {
 				t.Errorf("got %s calls in the image, want %s", got, c.want)
 			}
