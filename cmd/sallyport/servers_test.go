@@ -38,9 +38,9 @@ type wholeServer struct {
 }
 
 // serverStep is a request of a client: for the lists, or of a tool, a prompt or a completion by its native name, or of a
-// resource.
+// resource. A quiet one is of a tool, without a progress token.
 type serverStep struct {
-	Kind string         `json:"kind"` // lists, tool, prompt, complete or uri
+	Kind string         `json:"kind"` // lists, tool, quiet, prompt, complete or uri
 	Name string         `json:"name"`
 	Args map[string]any `json:"args"`
 }
@@ -90,6 +90,7 @@ var wholeServers = []wholeServer{
 		{"tool", "echo", map[string]any{"message": "größe"}},
 		{"tool", "add", map[string]any{"a": 1, "b": 2.5}},
 		{"tool", "longRunningOperation", map[string]any{"duration": 0.1, "steps": 3}},
+		{"quiet", "longRunningOperation", map[string]any{"duration": 0.1, "steps": 2}},
 		{"tool", "getTinyImage", nil},
 		{"tool", "get_resource_link", map[string]any{"resource_type": "x"}},
 		{"prompt", "simple_prompt", nil},
@@ -304,8 +305,12 @@ func (step serverStep) send(ctx context.Context, s *mcp.ClientSession) (err erro
 		text[key], _ = value.(string)
 	}
 	switch step.Kind {
-	case "tool":
-		_, err = s.CallTool(ctx, &mcp.CallToolParams{Name: step.Name, Arguments: step.Args, Meta: mcp.Meta{"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}})
+	case "tool", "quiet":
+		meta := mcp.Meta{"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
+		if step.Kind == "quiet" {
+			delete(meta, "progressToken")
+		}
+		_, err = s.CallTool(ctx, &mcp.CallToolParams{Name: step.Name, Arguments: step.Args, Meta: meta})
 	case "prompt":
 		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: step.Name, Arguments: text})
 	case "uri":

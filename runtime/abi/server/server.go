@@ -161,13 +161,22 @@ func (c *conversation) ended(err error, unsure bool) error {
 	return end
 }
 
-// ownParams returns the params of a request with a progress token in place of the caller's _meta.
+// ownParams returns the params of a request without the members of the caller's _meta. A progress token is there if the
+// caller gave one, so that the server does not report what nobody asked for, and a _meta if the caller gave one: a server
+// may expect what its own client sends.
 func ownParams(params json.RawMessage) json.RawMessage {
 	o, err := jsonraw.ParseObject(params)
 	if err != nil {
 		o = nil
 	}
-	o.Set("_meta", json.RawMessage(`{"progressToken":`+progressToken+`}`))
+	switch meta := o.Get("_meta"); {
+	case jsonraw.Get(meta, "progressToken") != nil:
+		o.Set("_meta", json.RawMessage(`{"progressToken":`+progressToken+`}`))
+	case jsonraw.IsObject(meta):
+		o.Set("_meta", json.RawMessage(`{}`))
+	default:
+		o.Delete("_meta")
+	}
 	return o.Append(nil)
 }
 

@@ -28,6 +28,7 @@ const steps = {
     if (logging && !modern) await client.setLoggingLevel('debug')
   },
   tool: (name, args) => client.callTool({ name, arguments: args ?? {}, _meta }, { onprogress() {} }),
+  quiet: (name, args) => client.callTool({ name, arguments: args ?? {}, _meta: { ..._meta, 'example.com/quiet': true } }),
   prompt: (name, args) => client.getPrompt({ name, arguments: args ?? {} }),
   uri: (uri) => client.readResource({ uri }),
   async complete(name, args) {

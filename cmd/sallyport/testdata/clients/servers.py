@@ -55,6 +55,8 @@ async def take(client, kind, name, args):
             await lists(client)
         case "tool":
             await client.call_tool(name, args or {}, progress_callback=ignore, meta=meta)
+        case "quiet":
+            await client.call_tool(name, args or {}, meta={"example.com/quiet": True} | (meta or {}))
         case "prompt":
             await client.get_prompt(name, args or {})
         case "uri":
