@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
@@ -52,6 +54,30 @@ func (in *Instance) resume(ctx context.Context, export string, able bool) error 
 	_, err := in.run(ctx, rewrite.LoopExport)
 	return err
 }
+
+// Unused returns the part of the running goroutine's stack that is not in use, for a guest that is suspended in
+// clock_time_get: the addresses in its memory where it begins and ends. What a function left there that returned has no
+// effect. ok is false if the part is not known.
+func (in *Instance) Unused() (from, to uint32, ok bool) {
+	if !in.module.Info.Clocked || len(in.globals) <= goroutineGlobal {
+		return 0, 0, false
+	}
+	// A goroutine, runtime.g, begins with the ends of its stack, whose size is a power of two.
+	g, err := in.globals[goroutineGlobal].read(context.Background())
+	sp, err2 := in.globals[stackGlobal].read(context.Background())
+	bounds, there := in.view.Read(uint32(g[0]), 16)
+	if err != nil || err2 != nil || !there {
+		return 0, 0, false
+	}
+	low, high := binary.LittleEndian.Uint64(bounds), binary.LittleEndian.Uint64(bounds[8:])
+	if low > sp[0] || sp[0] > high || bits.OnesCount64(high-low) != 1 {
+		return 0, 0, false
+	}
+	return uint32(low), uint32(sp[0]), true
+}
+
+// The globals of a program that Go linked, by their numbers: the stack pointer and the running goroutine.
+const stackGlobal, goroutineGlobal = 0, 2
 
 // Note attaches a value to the instance that describes its state, and must not be changed later. Copies of an image
 // begin with the value that its instance had.

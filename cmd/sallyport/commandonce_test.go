@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,5 +146,35 @@ func TestProgram_startsForEachCallIfItsPackagesKeepArguments(t *testing.T) {
 				t.Errorf("%s: got %q of %s, want %q of today", tool, got.Args, got.Initialized, want)
 			}
 		}
+	}
+}
+
+// The unused stack of a small program refers to the arguments of its start, which is no reason for a start in each call.
+func TestProgram_startsOnceIfItIsSmall(t *testing.T) {
+	for name, c := range map[string]struct{ args, want string }{
+		"hello": {`["{greeting}", --, "{values}"]`, "hello [hey -- a b]\n"},
+		"flags": {`["--greeting={greeting}", --, "{values}"]`, "hey [a b]\n"},
+		"cobra": {`[greet, "--greeting={greeting}", --, "{values}"]`, "hey [a b]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, wasiProgram(t, "starts/"+name))
+			tool := func(name, more string) string {
+				return "  - {name: " + name + ", inputSchema: {type: object, properties: {greeting: {type: string}, values: {type: array, items: {type: string}}}}, args: " + c.args + more + "}\n"
+			}
+			put(t, filepath.Join(dir, name+".tool.yaml"), []byte("tools:\n"+tool("once", ", start: once")+tool("anew", "")))
+			s := connect(t, "", dir)
+			fuel := map[string]float64{}
+			for _, tool := range []string{"once", "anew", "once"} {
+				r := call(t, s, name+"-"+tool, map[string]any{"greeting": "hey", "values": []string{"a", "b"}})
+				if got := text(r); got != c.want {
+					t.Errorf("%s: got %q, want %q", tool, got, c.want)
+				}
+				fuel[tool] = r.Meta["dev.sallyport/receipt"].(map[string]any)["fuel"].(float64)
+			}
+			const start = 5_000_000 // or more: of Go's runtime and the packages
+			if fuel["once"] > fuel["anew"]-start {
+				t.Errorf("got %.0f units of fuel, and %.0f with a start in the call, want %d less", fuel["once"], fuel["anew"], start)
+			}
+		})
 	}
 }

@@ -48,7 +48,7 @@ type initialized struct {
 // The reasons why a program has no common start before its main function.
 var (
 	errNoTrace   = errors.New("its runtime does not tell where its main function begins")
-	errKeepsArgs = errors.New("it keeps its arguments while it initializes its packages")
+	errKeepsArgs = errors.New("its memory refers to its arguments outside of os.Args when its packages are initialized")
 	errTooLarge  = errors.New("its memory is too large to be searched for its arguments")
 	errSpeaksOut = runtime.AskErrorf(runtime.KindDenied, "it writes while it initializes its packages")
 )
@@ -150,7 +150,11 @@ func (p *Program) initialize(ctx context.Context, in *runtime.Instance, t *tool)
 	case ctx.Err() != nil:
 		return nil, err
 	case tr.until > 0 && errors.Is(err, runtime.ErrSuspended):
-		found, err := locate(in.Memory(), before, p.stack)
+		dead := []stretch{{p.stack - startStack, p.stack}}
+		if from, to, ok := in.Unused(); ok {
+			dead = append(dead, stretch{from, to})
+		}
+		found, err := locate(in.Memory(), before, dead)
 		if err != nil {
 			return nil, refused(err)
 		}
@@ -174,18 +178,21 @@ const (
 	maxReferences = 64
 )
 
+// stretch is a part of the memory, from an address to another one.
+type stretch struct{ from, to uint32 }
+
 // found is the search for the arguments in the memory of a guest.
 type found struct {
 	all, before []byte                // the memory, and as it was before the start
-	stack       [2]uint32             // the stack that the guest started on, of which nothing is in use
+	dead        []stretch             // of which nothing is in use
 	copies      [len(madeUp)][]uint64 // of the made-up arguments
 	kept        map[int]bool          // the words that the lists have
 	many        bool                  // there are over maxReferences to something
 }
 
 // locate finds the lists of arguments in the memory of a guest, which was before when the guest started. It has no
-// reference to the arguments but in these lists, and no copy of one.
-func locate(m runtime.Memory, before []byte, stack uint32) (*initialized, error) {
+// reference to the arguments but in these lists and in its dead stretches, and no copy of one.
+func locate(m runtime.Memory, before []byte, dead []stretch) (*initialized, error) {
 	if m.Size() > maxSearched {
 		return nil, errTooLarge
 	}
@@ -193,7 +200,7 @@ func locate(m runtime.Memory, before []byte, stack uint32) (*initialized, error)
 	if free, ok := m.Read(argsStart, argsEnd-argsStart); !ok || !bytes.Equal(free, make([]byte, len(free))) {
 		return nil, errNoTrace
 	}
-	f := &found{all: all, before: before, stack: [2]uint32{stack - startStack, stack}, kept: map[int]bool{}}
+	f := &found{all: all, before: before, dead: dead, kept: map[int]bool{}}
 	variables := places(all, traceVariable)
 	for i, text := range madeUp {
 		f.copies[i] = places(all, text)
@@ -285,7 +292,7 @@ func (f *found) references(to func(uint64) bool) (at []int) {
 		w := f.word(a)
 		switch {
 		case w == 0 || !to(w):
-		case a >= int(f.stack[0]) && a < int(f.stack[1]):
+		case slices.ContainsFunc(f.dead, func(s stretch) bool { return a >= int(s.from) && a < int(s.to) }):
 		case a+wordSize <= len(f.before) && w == le.Uint64(f.before[a:]): // an equal number in a table
 		case f.isSpan(a):
 		case len(at) == maxReferences:

@@ -37,6 +37,9 @@ const (
 	nameSize, firstSize, secondSize, all = 4, len("sallyport: the first argument of each call takes this place"), len("sallyport: and the second one this"), 3
 )
 
+// dead are the stack that the guest started on, and the unused part of that of its goroutine.
+var dead = []stretch{{stackTop - startStack, stackTop}, {50000, 52000}}
+
 // started returns the memory of a guest that has its arguments in two lists, and one variable.
 func started() guestMemory {
 	m := make(guestMemory, 1<<16)
@@ -76,6 +79,8 @@ func TestLocate_findsTheListsAndNothingElse(t *testing.T) {
 		"a list at the end of memory": {func(m guestMemory) { m.words(len(m)-4*wordSize, nameAt, nameSize, firstAt, firstSize) }, nothing, errKeepsArgs},
 		"half a list at the end":      {func(m guestMemory) { m.words(len(m)-6*wordSize, nameAt, nameSize, firstAt, firstSize, secondAt) }, nothing, errKeepsArgs},
 		"an old stack":                {func(m guestMemory) { m.words(stackTop-800, secondAt, secondSize, listAt, all, all) }, nothing, nil},
+		"a function's that returned":  {func(m guestMemory) { m.words(50000, listAt, all, all); m.words(51992, secondAt) }, nothing, nil},
+		"a function's that runs":      {func(m guestMemory) { m.words(52000, listAt) }, nothing, errKeepsArgs},
 		"an equal number in a table":  {func(m guestMemory) { m.words(elsewhereAt, listAt, 7) }, func(m guestMemory) { m.words(elsewhereAt, listAt) }, nil},
 		"a page of the heap":          {func(m guestMemory) { m.words(elsewhereAt, firstAt, 1, 0, 5, 6, firstAt+8100) }, nothing, nil},
 		"no page of the heap":         {func(m guestMemory) { m.words(elsewhereAt, firstAt, 1, 0, 5, 6, 7) }, nothing, errKeepsArgs},
@@ -86,7 +91,7 @@ func TestLocate_findsTheListsAndNothingElse(t *testing.T) {
 		m, before := started(), make(guestMemory, 1<<14)
 		c.before(before)
 		c.change(m)
-		got, err := locate(m, before, stackTop)
+		got, err := locate(m, before, dead)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got error %v, want %v", name, err, c.want)
 		}
@@ -129,14 +134,14 @@ func TestLocate_boundsItsWork(t *testing.T) {
 		}
 		var from, to goruntime.MemStats
 		goruntime.ReadMemStats(&from)
-		if _, err := locate(m, nil, stackTop); !errors.Is(err, errKeepsArgs) {
+		if _, err := locate(m, nil, dead); !errors.Is(err, errKeepsArgs) {
 			t.Errorf("%s: got error %v, want %v", name, err, errKeepsArgs)
 		}
 		if goruntime.ReadMemStats(&to); to.TotalAlloc-from.TotalAlloc > 1<<20 {
 			t.Errorf("%s: the search allocated %d bytes, want a megabyte or less", name, to.TotalAlloc-from.TotalAlloc)
 		}
 	}
-	if _, err := locate(append(started(), make(guestMemory, 64<<20)...), nil, stackTop); err == nil {
+	if _, err := locate(append(started(), make(guestMemory, 64<<20)...), nil, dead); err == nil {
 		t.Error("a memory of over 64 MiB was searched")
 	}
 }

@@ -100,6 +100,9 @@ func (w *rewriter) resumable(i *goImport, body []byte) bool {
 	return in[0].X == sp && result[0].X == sp && result[11].X == sp && result[8].N == goAddress
 }
 
+// goStackPointer is the number of the global with the stack pointer, as Go's linker writes it.
+const goStackPointer = 0
+
 // goAddress is the size of a return address on the stack of a goroutine.
 const goAddress = 8
 

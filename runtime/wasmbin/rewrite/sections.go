@@ -197,7 +197,7 @@ func (w *rewriter) exportState(e *exports) {
 		e.add(WaitExport, wasmbin.Func, w.shift(p.wait.callers[0]))
 		e.add(LoopExport, wasmbin.Func, w.shift(p.loop))
 	}
-	if w.info.Clocked = w.info.Resumable && w.resumable(&p.clock, goClock); w.info.Clocked {
+	if w.info.Clocked = w.info.Resumable && p.sp == goStackPointer && w.resumable(&p.clock, goClock); w.info.Clocked {
 		e.add(ClockExport, wasmbin.Func, w.shift(p.clock.callers[0]))
 		w.info.Stack = p.stack
 	}
