@@ -129,7 +129,10 @@ func (l *Log) Sync() error {
 	l.write()
 	waiting := len(l.batch)
 	f, head := l.out.file, l.chain.mark()
-	l.dirty = waiting > 0
+	l.dirty = false
+	if waiting > 0 {
+		l.soil()
+	}
 	l.mu.Unlock()
 	if waiting > 0 {
 		return fmt.Errorf("%d bytes of the audit log wait for the disk", waiting)
@@ -141,37 +144,51 @@ func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		l.dirty = true
+		l.soil()
 		l.tell(err)
 		return err
 	}
 	l.synced = head
+	if l.due != nil && !l.closing { // Close records the last one
+		select {
+		case l.due <- struct{}{}:
+		default: // one is due
+		}
+	}
 	return nil
 }
 
-// flushing syncs lines to disk and applies retention until the log is closed.
+// flushing syncs lines to disk and applies retention until the log is closed. Without new lines it waits.
 func (l *Log) flushing(stop, done chan struct{}, crowded bool) {
 	defer close(done)
 	if crowded {
 		l.prune()
 	}
-	tick := time.NewTicker(syncEvery)
-	defer tick.Stop()
-	for seconds := 1; ; seconds++ {
+	retention := time.NewTimer(pruneFirst)
+	defer retention.Stop()
+	for {
 		select {
 		case <-stop:
 			return
-		case <-tick.C:
-			_ = l.Sync() // reports its own failure
-			if l.due != nil && seconds%recordEvery == 1 {
-				select {
-				case l.due <- struct{}{}:
-				default: // one is under way
-				}
-			}
-			if seconds%pruneEvery == pruneFirst {
-				l.prune()
+		case <-retention.C:
+			l.prune()
+			retention.Reset(pruneEvery)
+		case <-l.unsynced:
+			select {
+			case <-stop:
+				return
+			case <-time.After(syncEvery):
+				_ = l.Sync() // reports its own failure
 			}
 		}
+	}
+}
+
+// soil notes that lines are not on disk. l.mu is held.
+func (l *Log) soil() {
+	l.dirty = true
+	select {
+	case l.unsynced <- struct{}{}:
+	default:
 	}
 }

@@ -13,8 +13,8 @@ import (
 const (
 	// keepHead is how long a head stays in the store after its chain grew last.
 	keepHead = 400 * 24 * time.Hour
-	// recordEvery is the number of seconds between records of a head that grows.
-	recordEvery = 10
+	// recordEvery is the time between records of a head that grows.
+	recordEvery = 10 * time.Second
 )
 
 // ErrUnrecorded is passed to Options.Failed for a head that could not be recorded in the store.
@@ -61,29 +61,38 @@ func (h *Heads) All(ctx context.Context) (all []Head, err error) {
 	}
 }
 
-// recording records the head whenever due receives, and when it is closed.
-func (l *Log) recording(due <-chan struct{}, done chan<- struct{}) {
+// recording records the head whenever due receives, at most every recordEvery, and when due is closed. A failure is tried
+// again. Without new lines it waits.
+func (l *Log) recording(due, stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
 	for range due {
-		l.record()
+		for again := true; again; {
+			again = !l.record()
+			select {
+			case <-stop:
+				again = false
+			case <-time.After(recordEvery):
+			}
+		}
 	}
 	l.record()
 }
 
-// record records the last line on disk, unless it is recorded.
-func (l *Log) record() {
+// record records the last line on disk, unless it is recorded. It returns false if that failed.
+func (l *Log) record() (ok bool) {
 	l.mu.Lock()
 	head, same := l.synced, l.synced == l.recorded
 	l.mu.Unlock()
 	if same {
-		return
+		return true
 	}
 	err := l.o.Heads.Record(context.Background(), head, l.o.Now())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
 		l.tellSince(&l.unstored, fmt.Errorf("%w: %w", ErrUnrecorded, err))
-		return
+		return false
 	}
 	l.recorded = head
+	return true
 }

@@ -32,8 +32,8 @@ const (
 	maxChains = 4096
 	// maxCuts bounds the chains in the record of retention, newest first.
 	maxCuts = 2 * maxChains
-	// pruneFirst and pruneEvery are the seconds until the first and each later retention.
-	pruneFirst, pruneEvery = 5, 3600
+	// pruneFirst and pruneEvery are the times until the first and each later retention.
+	pruneFirst, pruneEvery = 5 * time.Second, time.Hour
 )
 
 // cuts is the record of retention: the last line of each removed chain, as number/MAC.

@@ -22,7 +22,7 @@ const (
 	tellEvery = time.Minute
 	// maxLine bounds a line, in bytes. The limits of a receipt keep lines below it.
 	maxLine = 1 << 20
-	// syncEvery is the interval between flushes to disk.
+	// syncEvery is the time from a line to its flush to disk.
 	syncEvery = time.Second
 )
 
@@ -79,6 +79,7 @@ type Log struct {
 	unstored time.Time // the last report that a head could not be recorded
 	closing  bool      // Close has begun
 	closed   bool
+	unsynced chan struct{} // one token: dirty was set
 	stop     chan struct{}
 	done     chan struct{} // closed when flushing has ended
 	due      chan struct{} // receives when the head is to be recorded, nil without Options.Heads
@@ -139,10 +140,10 @@ func (l *Log) begin() error {
 		return err
 	}
 	l.chain, l.out = c, out
-	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	l.stop, l.done, l.unsynced = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 	if l.o.Heads != nil {
 		l.due, l.ended = make(chan struct{}, 1), make(chan struct{})
-		go l.recording(l.due, l.ended)
+		go l.recording(l.due, l.stop, l.ended)
 	}
 	go l.flushing(l.stop, l.done, chains > maxChains)
 	seen, err := json.Marshal(others)
@@ -186,7 +187,7 @@ func (l *Log) line(members []byte) Mark {
 		l.exported = AppendExport(l.exported[:0], l.chain.name, l.batch[start:len(l.batch)-1])
 		l.o.Line(now, l.exported)
 	}
-	l.dirty = true
+	l.soil()
 	return l.chain.mark()
 }
 
