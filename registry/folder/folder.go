@@ -1,5 +1,6 @@
 // Package folder watches the plugin files of one folder (.wasm, .ts, .js, .json, .skill and .prompt.md) and single files
-// elsewhere. It decides when a file has stopped changing and is to be loaded; its owner loads it.
+// elsewhere. It decides when a file has stopped changing and is to be loaded; its owner loads it. Follow tells when a file of
+// another kind may have changed.
 package folder
 
 import (

@@ -410,20 +410,12 @@ func (l *Lock) refresh(pins map[string]Pin, now, read state) {
 	}
 }
 
-const (
-	// lookAtFile is the interval at which a file is looked at: short enough that an approval is in force before the operator
-	// returns to the client, and cheap.
-	lookAtFile = 250 * time.Millisecond
-	// lookAtDatabase is the interval at which a database is looked at, besides its notices, which may be lost.
-	lookAtDatabase = 2 * time.Second
-)
+// lookAtDatabase is the interval at which a database is looked at, besides its notices, which may be lost.
+const lookAtDatabase = 2 * time.Second
 
-// Changes returns a channel that receives after changes by other hosts, nil without notices, and the interval at which
+// Changes returns a channel of a lock in a database that receives after changes by other hosts, and the interval at which
 // to Refresh besides.
 func (l *Lock) Changes() (wake <-chan struct{}, every time.Duration, stop func()) {
-	if l.o.Store == nil {
-		return nil, lookAtFile, func() {}
-	}
 	wake, stop = l.o.Store.OnLock()
 	return wake, lookAtDatabase, stop
 }

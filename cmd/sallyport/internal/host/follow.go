@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/registry/folder"
 )
 
-// lookAgain is the polling interval for the configuration file: short enough that a saved change is in force before the
-// operator returns to the client, and cheap.
+// lookAgain is the time in which a changed configuration file has to stay as it is, and the interval of looks at a file of
+// whose changes the system does not tell: short enough that a saved change is in force before the operator returns to the
+// client.
 const lookAgain = 250 * time.Millisecond
 
 // fileState identifies a version of a file by its metadata.
@@ -47,21 +49,29 @@ func (a fileState) same(b fileState) bool {
 func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	if file := h.settings.Watched(); file != "" {
-		following.Go(func() { h.followSettings(ctx, file, stateIn(h.settings.Was)) })
+	follow := func(file string, look func() bool) {
+		following.Go(func() {
+			folder.Follow(ctx, folder.FollowOptions{Files: []string{file}, Look: look, Soon: lookAgain, Logger: h.log})
+		})
 	}
-	following.Go(func() { h.followLock(ctx) })
+	if file := h.settings.Watched(); file != "" {
+		follow(file, h.settingsLook(file, stateIn(h.settings.Was)))
+	}
+	switch {
+	case h.lock == nil:
+	case h.lock.Store() != nil:
+		following.Go(func() { h.followDatabase(ctx) })
+	default:
+		follow(h.settings.LockFile(), func() (again bool) { h.relock(ctx); return false })
+	}
 	return func() {
 		cancel()
 		following.Wait()
 	}
 }
 
-// followLock applies approvals of other processes.
-func (h *Host) followLock(ctx context.Context) {
-	if h.lock == nil {
-		return
-	}
+// followDatabase applies approvals of other hosts of the database.
+func (h *Host) followDatabase(ctx context.Context) {
 	wake, every, stop := h.lock.Changes()
 	defer stop()
 	tick := time.NewTicker(every)
@@ -73,37 +83,35 @@ func (h *Host) followLock(ctx context.Context) {
 		case <-tick.C:
 		case <-wake:
 		}
-		if err := h.Registry.Relock(ctx); err != nil && ctx.Err() == nil {
-			h.log.Error("changes of the lock are not in force: all stays as it was", "error", err)
-		}
+		h.relock(ctx)
 	}
 }
 
-// followSettings applies changes of the configuration file until ctx is done. Errors are logged with their line, and
-// the old configuration stays in force. Running calls keep the settings they began with.
-func (h *Host) followSettings(ctx context.Context, file string, seen fileState) {
-	s := h.settings
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	pending := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// relock applies approvals of other processes.
+func (h *Host) relock(ctx context.Context) {
+	if err := h.Registry.Relock(ctx); err != nil && ctx.Err() == nil {
+		h.log.Error("changes of the lock are not in force: all stays as it was", "error", err)
+	}
+}
+
+// settingsLook returns a look at the configuration file, which applies a change when a later look finds no more. Errors
+// are logged with their line, and the old configuration stays in force. Running calls keep the settings they began with.
+func (h *Host) settingsLook(file string, seen fileState) func() (again bool) {
+	s, pending := h.settings, false
+	return func() bool {
 		now := stateOf(file)
 		if !now.same(seen) {
 			seen, pending = now, true
-			continue // it may still be written
+			return true // it may still be written
 		}
 		if !pending {
-			continue
+			return false
 		}
 		pending = false
 		if next := h.takeOver(s); next != nil {
 			s = next
 		}
+		return false
 	}
 }
 

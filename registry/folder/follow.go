@@ -1,0 +1,91 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// FollowOptions configures Follow.
+type FollowOptions struct {
+	Files []string // any number, in any folder; they need not exist
+	// Look examines the files. It returns true to be called again after Soon, without a change.
+	Look func() (again bool)
+	// Soon is the least time between two looks, and the interval of looks at files whose changes the system does not tell.
+	Soon   time.Duration
+	Logger *slog.Logger
+}
+
+// Follow looks at single files, such as settings, whenever they may have changed, until ctx is done. A file that does not
+// change costs nothing but a look every 15 seconds: network file systems send no notifications.
+func Follow(ctx context.Context, o FollowOptions) {
+	f := &follower{FollowOptions: o, events: events{log: o.Logger, open: fsnotify.NewWatcher}, after: time.After}
+	f.run(ctx)
+}
+
+// follower is the state of Follow.
+type follower struct {
+	FollowOptions
+	events  events
+	after   func(time.Duration) <-chan time.Time
+	watched []string // by the system
+}
+
+func (f *follower) run(ctx context.Context) {
+	changes, errs := f.events.start()
+	defer f.events.close()
+	for {
+		told := f.watch() // before the look, which sees all earlier changes
+		again := f.Look()
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.after(f.Soon):
+		}
+		if again || !told {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		case <-errs:
+		case <-f.after(slowPollTime):
+		}
+	}
+}
+
+// watch makes the system tell of changes of each file, or of its folder until it exists. It reports whether the system
+// does. A file that was replaced is watched again.
+func (f *follower) watch() (told bool) {
+	if f.events.system == nil {
+		return false
+	}
+	var watched []string
+	told = true
+	for _, path := range f.Files {
+		err := f.events.system.Add(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			path = filepath.Dir(path)
+			err = f.events.system.Add(path)
+		}
+		if err != nil {
+			told = false
+			continue
+		}
+		watched = append(watched, path)
+	}
+	for _, path := range f.watched {
+		if !slices.Contains(watched, path) {
+			_ = f.events.system.Remove(path) // it may have gone with its file
+		}
+	}
+	f.watched = watched
+	return told
+}

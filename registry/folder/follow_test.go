@@ -1,0 +1,135 @@
+package folder
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// followed is a Follow whose slow timer fires when the test says so.
+type followed struct {
+	seen chan string // by each look: the contents of the files
+	slow chan time.Time
+}
+
+// follow follows files in a goroutine that ends with the test. The first looks ask for another one.
+func follow(t *testing.T, open func() (*fsnotify.Watcher, error), again int, files ...string) *followed {
+	t.Helper()
+	d := &followed{seen: make(chan string), slow: make(chan time.Time)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, soon := make(chan struct{}), make(chan time.Time)
+	close(soon)
+	looked := false
+	f := &follower{
+		FollowOptions: FollowOptions{Files: files, Soon: time.Millisecond, Logger: slog.New(slog.DiscardHandler), Look: func() bool {
+			var all []string
+			for _, file := range files {
+				text, _ := os.ReadFile(file)
+				all = append(all, string(text))
+			}
+			select {
+			case d.seen <- strings.Join(all, "|"):
+			case <-ctx.Done():
+			}
+			looked = true
+			again--
+			return again >= 0
+		}},
+		after: func(wait time.Duration) <-chan time.Time {
+			switch {
+			case wait == time.Millisecond && looked:
+				looked = false
+				return soon
+			case wait != slowPollTime:
+				t.Errorf("got a timer of %v, want one of %v, since nothing changed", wait, slowPollTime)
+			}
+			return d.slow
+		},
+	}
+	f.events = events{log: f.Logger, open: open}
+	go func() {
+		defer close(ended)
+		f.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return d
+}
+
+// sees waits for a look at these contents.
+func (d *followed) sees(want string) {
+	for got := range d.seen {
+		if got == want {
+			return
+		}
+	}
+}
+
+// A look follows each change of a file: in place, by a replacement, as a new file. Nothing else leads to one but the slow
+// timer, and a look that asks for another.
+func TestFollow_looksWhenAFileChangesAndNotElse(t *testing.T) {
+	dir := t.TempDir()
+	there, missing := filepath.Join(dir, "there"), filepath.Join(dir, "missing")
+	write(t, there, "1")
+	d := follow(t, fsnotify.NewWatcher, 1, there, missing)
+	d.sees("1|")
+	d.sees("1|")
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { overwrite(t, there, "in place") }, "in place|"},
+		{func() { write(t, there, "a replacement") }, "a replacement|"},
+		{func() { write(t, there, "another one") }, "another one|"},
+		{func() { overwrite(t, there, "again") }, "again|"},
+		{func() { overwrite(t, missing, "new") }, "again|new"},
+		{func() { overwrite(t, missing, "in place") }, "again|in place"},
+		{func() { remove(t, there) }, "|in place"},
+		{func() { write(t, there, "back") }, "back|in place"},
+	} {
+		step.do()
+		d.sees(step.want)
+	}
+	for fired := false; !fired; {
+		select {
+		case d.slow <- time.Time{}:
+			fired = true
+		case <-d.seen: // the system tells of one change several times
+		}
+	}
+	d.sees("back|in place")
+}
+
+// A file of which the system cannot tell is looked at again and again.
+func TestFollow_looksAgainWithoutNotifications(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "1")
+	none := func() (*fsnotify.Watcher, error) { return nil, os.ErrInvalid }
+	for _, d := range []*followed{follow(t, none, 0, file), follow(t, fsnotify.NewWatcher, 0, file, filepath.Join(t.TempDir(), "none", "file"))} {
+		for range 3 {
+			<-d.seen
+		}
+	}
+}
+
+func overwrite(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+}
