@@ -139,13 +139,17 @@ members:
 	return nil
 }
 
+// merge are the commands that make one module, with one memory, of a main module and one that it imports by the name lib.
+const merge = "wasm-merge --enable-multimemory main.wasm main lib.wasm lib -o two.wasm && " +
+	"wasm-opt --enable-multimemory --enable-bulk-memory --multi-memory-lowering two.wasm -o plugin.wasm"
+
 // module sets the only module.
 func (m *Manifest) module(wasm []sdk.Wasm) error {
 	switch {
 	case len(wasm) == 0:
 		return errors.New(`the manifest names no module: write "wasm": [{"path": "plugin.wasm"}]`)
 	case len(wasm) > 1:
-		return fmt.Errorf("the manifest links %d modules, which is not served here: link them when you build, or give each plugin a manifest of its own", len(wasm))
+		return fmt.Errorf("the manifest links %d modules, which is not served here: give each plugin a manifest of its own, or make one module of main.wasm and lib.wasm with Binaryen: "+merge, len(wasm))
 	}
 	var hash string
 	switch w := wasm[0].(type) {

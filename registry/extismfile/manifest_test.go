@@ -60,7 +60,7 @@ func TestParse_refusesBadManifests(t *testing.T) {
 		`{"wasm":[{"path":"a.wasm"}],"wasm":[]}`: `duplicate key "wasm"`,
 		`{"wasm":[{"path":"a.wasm"}],"config":{"a":"1","a":"2"}}`:                 "the manifest has the key /config/a twice",
 		`{"Wasm":[],"wasm":[{"path":"a.wasm"}]}`:                                  `the manifest has the key "Wasm": write "wasm"`,
-		`{"wasm":[{"path":"a"},{"path":"b"}]}`:                                    "links 2 modules, which is not served here: link them when you build, or give each plugin a manifest of its own",
+		`{"wasm":[{"path":"a"},{"path":"b"}]}`:                                    "links 2 modules, which is not served here: give each plugin a manifest of its own, or make one module of main.wasm and lib.wasm with Binaryen: wasm-merge --enable-multimemory main.wasm main lib.wasm lib -o two.wasm && wasm-opt --enable-multimemory --enable-bulk-memory --multi-memory-lowering two.wasm -o plugin.wasm",
 		`{"wasm":[{"data":"AGFzbQ="}]}`:                                           "this is no Extism manifest: ",
 		`{"wasm":[{"data":""}]}`:                                                  "this is no Extism manifest: invalid Wasm entry",
 		`{"wasm":[{"path":"a.wasm"}],"x":"` + strings.Repeat("x", maxRest) + `"}`: "without a module in it over 1 MiB",
