@@ -260,6 +260,8 @@ func outOfReach(rules *rules, r *egress.Request, address *egress.AddressError, d
 	no := &refusal{reason: notReached(rules.policy.net, address, d)}
 	at := r.URL
 	switch own := rules.policy.net.ClassOf(at.Hostname()); {
+	case address.Elsewhere():
+		return no
 	case address.Class == egress.Private && own != egress.Private:
 		no.line = rules.grants.Limits().SuggestPrivate(r.Method, at)
 		return no
@@ -274,6 +276,9 @@ func outOfReach(rules *rules, r *egress.Request, address *egress.AddressError, d
 
 // notReached returns the reason why a decision does not cover an address.
 func notReached(net *egress.Client, address *egress.AddressError, d grant.Decision) string {
+	if address.Elsewhere() {
+		return address.Error()
+	}
 	if d.Named && (address.Class == egress.Private || net.ClassOf(address.Host) == address.Class && address.Class != egress.Loopback) {
 		return address.Error() + ", which takes private: true in its line"
 	}

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -44,11 +45,17 @@ type AddressError struct {
 // Error returns the host and the class of its address.
 func (e *AddressError) Error() string {
 	verb := "leads to"
-	if e.Host == e.Addr.String() {
+	switch {
+	case e.Elsewhere():
+		return fmt.Sprintf("%s is a name of this machine, and leads to a %s address", e.Host, cmp.Or(e.Class, "public"))
+	case e.Host == e.Addr.String():
 		verb = "is"
 	}
 	return fmt.Sprintf("%s %s a %s address", e.Host, verb, e.Class)
 }
+
+// Elsewhere reports whether the host is a name of this machine, which no grant opens for an address of another one.
+func (e *AddressError) Elsewhere() bool { return isLocalhost(e.Host) && e.Class != Loopback }
 
 // At returns the URL with the denied address in place of its host, which would have to be granted to reach this
 // machine.
@@ -69,7 +76,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	var failed error
 	for _, a := range addrs[:min(len(addrs), maxAddresses)] {
-		conn, err := d.connect(ctx, network, net.JoinHostPort(a.String(), port))
+		conn, err := d.connect(ctx, network, a, port)
 		if err == nil || ctx.Err() != nil {
 			return conn, err
 		}
@@ -78,9 +85,11 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, failed
 }
 
-// connect opens a connection to a checked address, through the proxy of the request if there is one.
-func (d *dialer) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	if proxy := proxyFrom(ctx); proxy != nil {
+// connect opens a connection to a checked address, through the proxy of the request if there is one. This machine is never
+// reached through a proxy, for which the address is its own machine.
+func (d *dialer) connect(ctx context.Context, network string, a netip.Addr, port string) (net.Conn, error) {
+	address := net.JoinHostPort(a.String(), port)
+	if proxy := proxyFrom(ctx); proxy != nil && !a.IsLoopback() {
 		return d.tunnel(ctx, proxy, address)
 	}
 	return d.open(ctx, network, address)
@@ -155,15 +164,17 @@ func (d *dialer) liftsExact(c Class) bool {
 
 // lifts reports whether a name may resolve to addresses of a class. A name that a grant contains literally may be in a
 // private network if the grant says private. Loopback needs its own name or address in the grant, and so do all other
-// classes: the owner of a DNS zone, who is not the operator, can point its names at any address.
+// classes: the owner of a DNS zone, who is not the operator, can point its names at any address. The names below localhost
+// are those of this machine alone, also where a resolver answers something else.
 func (d *dialer) lifts(host string, c Class) bool {
+	if isLocalhost(host) {
+		return c == Loopback && d.reach.Named
+	}
 	switch c {
 	case Public:
 		return true
 	case Private:
 		return d.reach.Named && d.reach.Private
-	case Loopback:
-		return d.reach.Named && isLocalhost(host)
 	}
 	return false
 }

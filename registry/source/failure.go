@@ -56,6 +56,8 @@ func (r Ref) explain(err error) (hint string, reason error) {
 	var status *statusError
 	var answer *errcode.ErrorResponse
 	switch {
+	case errors.As(err, &refused) && refused.Elsewhere():
+		return "", fmt.Errorf("it is refused: %w, %s", refused, refused.Addr)
 	case errors.As(err, &refused):
 		return "--host " + refused.Host + " names it, if it is yours", fmt.Errorf("it leads to %s, a %s address, which is refused: %w", refused.Host, refused.Class, refused)
 	case errors.As(err, &plain):

@@ -259,3 +259,23 @@ func TestFetch_refusesAnotherManifestThanAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// A name that ends in localhost may be asked without TLS, and so leads to this machine alone: an answer of DNS that names
+// another one is refused before a byte is sent.
+func TestFetch_refusesALocalhostNameOfAnotherMachine(t *testing.T) {
+	dial := func(_ context.Context, _, address string) (net.Conn, error) {
+		t.Errorf("got a connection to %s, want none", address)
+		return nil, net.ErrClosed
+	}
+	f := NewFetcher(Options{Wait: time.Millisecond, Named: []string{"x.localhost"}, Egress: egress.Options{Resolver: names{}, Dial: dial}})
+	for _, from := range []string{"http://x.localhost/p.wasm", "oci://x.localhost:5000/acme/p:1"} {
+		r, err := Parse(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := f.Fetch(t.Context(), r)
+		if want := "it is refused: x.localhost is a name of this machine, and leads to a private address, 10.0.0.1"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %+v, %v, want %q", from, a, err, want)
+		}
+	}
+}
