@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
@@ -31,18 +32,19 @@ func (c *Candidate) Commit(ctx context.Context, grants []string) error {
 		return err
 	}
 	file := c.settings.Watched()
-	bounds, err := settings.AddSection(file, c.Name, c.Section)
-	if err != nil && !c.Section.Empty() {
+	section := func() (*settings.Addition, error) { return settings.AddSection(file, c.Name, c.Section) }
+	lines := func() (*settings.Addition, error) { return settings.AddAll(file, c.Name, grants) }
+	if _, err := section(); err != nil && !c.Section.Empty() {
 		return err
 	}
-	if _, err := settings.AddAll(file, c.Name, grants); err != nil && len(grants) > 0 {
+	if _, err := lines(); err != nil && len(grants) > 0 {
 		return err
 	}
 	bound := step{"section", func(context.Context) error {
 		if c.Section.Empty() {
 			return nil
 		}
-		return bounds.Write()
+		return written(section)
 	}}
 	keep := step{"copy", func(context.Context) error { return c.keepOld() }}
 	pin := step{"pin", c.pin}
@@ -50,11 +52,7 @@ func (c *Candidate) Commit(ctx context.Context, grants []string) error {
 		if len(grants) == 0 {
 			return nil
 		}
-		addition, err := settings.AddAll(file, c.Name, grants)
-		if err != nil {
-			return err
-		}
-		return addition.Write()
+		return written(lines)
 	}}
 	place := step{"file", func(context.Context) error { return c.place() }}
 	order := []step{bound, keep, place, pin, allow}
@@ -72,6 +70,24 @@ func (c *Candidate) Commit(ctx context.Context, grants []string) error {
 		}
 	}
 	return nil
+}
+
+// maxTries limits the attempts at a file that others change at the same time: as many as write it at once.
+const maxTries = 32
+
+// written writes an addition to the configuration. Where the file changed since, the addition is made again for what it
+// says now.
+func written(add func() (*settings.Addition, error)) error {
+	for range maxTries {
+		addition, err := add()
+		if err != nil {
+			return err
+		}
+		if err = addition.Write(); !errors.Is(err, userfile.ErrMeanwhile) {
+			return err
+		}
+	}
+	return userfile.ErrMeanwhile
 }
 
 // unchanged returns an error if the name was taken, or other bytes of it approved, since Prepare: the operator answered

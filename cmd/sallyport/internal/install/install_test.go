@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -287,6 +288,34 @@ func TestCommit_refusesANameThatWasTakenMeanwhile(t *testing.T) {
 		}
 		if got, grants := s.serving("speaker"); c.bytes != nil && got != fileid.Digest(c.bytes) || c.want != "" && len(grants) != 0 {
 			t.Errorf("%s: got %s served with %q, want %s", name, got, grants, fileid.Digest(c.bytes))
+		}
+	}
+}
+
+// Plugins that are installed at the same time are all installed, each with its own grants.
+func TestCommit_keepsTheGrantsOfSeveralAtATime(t *testing.T) {
+	s := newSite(t, "# mine\n")
+	names := []string{"ann", "ben", "cyd", "dan", "eve", "fay"}
+	var all []*Candidate
+	for _, name := range names {
+		c, err := s.prepare(artifact("oci://a.example/"+name+":1", speaker(name)), name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	var group sync.WaitGroup
+	for _, c := range all {
+		group.Go(func() {
+			if err := c.Commit(t.Context(), []string{"net: GET https://" + c.Name + ".example/"}); err != nil {
+				t.Errorf("%s: got %v, want it installed", c.Name, err)
+			}
+		})
+	}
+	group.Wait()
+	for _, c := range all {
+		if digest, grants := s.serving(c.Name); digest != c.Description.Digest || len(grants) != 1 || !strings.Contains(grants[0], c.Name) {
+			t.Errorf("%s: got digest %s and grants %q, want its own", c.Name, digest, grants)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/filelock"
 )
 
 const (
@@ -153,10 +155,33 @@ func replace(file string, text []byte, mode fs.FileMode, o Options, check func()
 	}
 	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
 	if err == nil && check != nil {
+		defer turn(filepath.Dir(file))()
 		err = check()
 	}
 	if err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), file)
+}
+
+const (
+	turnPause = time.Millisecond // between two attempts at a turn
+	maxTurns  = 5000             // attempts: a check and a rename take less than a millisecond
+)
+
+// turn waits until no other process of this program is between its check and its rename of a file in a folder, and
+// returns the function that ends the turn. Where folders have no locks, as on Windows, or another program keeps one, there
+// are no turns, and the check alone finds what changed.
+func turn(dir string) (end func()) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for range maxTurns {
+		if free, err := filelock.Try(f); free || err != nil {
+			break
+		}
+		time.Sleep(turnPause)
+	}
+	return func() { _ = f.Close() } // ends the lock as well
 }
