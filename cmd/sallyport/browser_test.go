@@ -82,6 +82,7 @@ func openTab(t *testing.T, address string) *tab {
 	}
 	t.Cleanup(func() { conn.Close() })
 	b := &tab{t: t, conn: conn}
+	b.record()
 	b.send("Page.navigate", map[string]any{"url": address})
 	return b
 }
@@ -110,9 +111,12 @@ func (b *tab) send(method string, params map[string]any) json.RawMessage {
 	}
 }
 
-// eval returns the value of an expression in the page, as JSON.
+// eval returns the value of an expression in the page, as JSON. It moves no focus, which is for the keyboard.
 func (b *tab) eval(expression string) string {
 	b.t.Helper()
+	if strings.Contains(expression, ".focus(") {
+		b.t.Fatalf("%s: got a focus by script, want one by the keyboard", expression)
+	}
 	var r struct {
 		Result struct{ Value json.RawMessage }
 	}

@@ -41,22 +41,24 @@ func TestBrowser_fillsAForm(t *testing.T) {
 		t.Errorf("outside of the box: got %q, want no words of the plugin", outside)
 	}
 	b.pictures("form")
-	fill := func(field, value string) {
-		b.wait(`!!document.querySelector("#forms [name=` + field + `]")`)
-		b.eval(`(() => { const e = document.querySelector("#forms [name=` + field + `]"); e.focus(); e.select && e.select(); })()`)
-		if field == "size" || field == "sure" {
-			b.eval(`document.querySelector("#forms [name=` + field + `]").value = "` + value + `"`)
-			return
-		}
+	field := func(name string) string { return `document.querySelector("#forms [name=` + name + `]")` }
+	fill := func(name, value string) {
+		b.reach(field(name))
+		b.eval(field(name) + `.select()`)
 		b.send("Input.insertText", map[string]any{"text": value})
+	}
+	pick := func(name, value string) {
+		b.reach(field(name))
+		b.key("ArrowDown")
+		b.wait(field(name) + `.value === "` + value + `"`)
 	}
 	fill("name", "Nebuchadnezzar")
 	b.choose("asks you", "Answer")
 	b.wait(`document.querySelector("#forms .bad").innerText.includes("/name")`)
 	fill("name", "Ada")
 	fill("age", "42")
-	fill("size", "l")
-	fill("sure", "true")
+	pick("size", "l")
+	pick("sure", "true")
 	b.wait(`performance.now() - moved > 2000`) // input stays across two refreshes of the page
 	b.choose("asks you", "Answer")
 	if said := <-ended; !strings.Contains(said, `"name":"Ada"`) || !strings.Contains(said, `"age":42`) || !strings.Contains(said, `"size":"l"`) || !strings.Contains(said, `"sure":true`) {
@@ -91,4 +93,8 @@ func showsForm(t *testing.T, h *askingHost, b *tab) {
 	if got := b.eval(`[document.images.length, document.scripts.length, document.links.length, document.title]`); got != `[0,1,0,"(1) Sallyport: test"]` {
 		t.Errorf("page: got %s, want no image, script or link of the form", got)
 	}
+	b.reach(`document.querySelector("#forms select[multiple]")`)
+	b.key("ArrowDown")
+	b.choose("asks you", "I have opened it")
+	b.wait(`!document.querySelector("#forms .card")`)
 }

@@ -23,6 +23,8 @@ func (b *tab) key(name string) {
 		down, code, typed = "rawKeyDown", 9, ""
 	case "Space":
 		code, typed, value = 32, " ", " "
+	case "Home", "ArrowDown":
+		down, code, typed = "rawKeyDown", map[string]int{"Home": 36, "ArrowDown": 40}[name], ""
 	}
 	for _, kind := range []string{down, "keyUp"} {
 		b.send("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": value, "code": name, "windowsVirtualKeyCode": code, "text": typed})
@@ -113,7 +115,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	}
 
 	// Enter answers; the focus moves to the next question and not to its button, so that a second Enter has no effect.
-	b.eval(`document.querySelector("#questions .allow").focus()`)
+	b.reach(`document.querySelector("#questions .allow")`)
 	b.key("Enter")
 	b.wait(`document.querySelectorAll("#questions .question").length === 2`)
 	b.wait(`document.activeElement.tagName === "ARTICLE" && document.activeElement.closest("#questions") !== null`)
@@ -149,7 +151,7 @@ func TestBrowser_isUsableWithoutAMouse(t *testing.T) {
 	// A refresh keeps the focus on a button while its card stays.
 	ask(t, s, "four", "")
 	b.wait(`document.querySelectorAll("#questions .question").length >= 1`)
-	b.eval(`document.querySelector("#questions .deny").focus()`)
+	b.reach(`document.querySelector("#questions .deny")`)
 	label := b.eval(`document.activeElement.getAttribute("aria-label")`)
 	ask(t, s, "five", "")
 	b.wait(`[...document.querySelectorAll("#questions .question")].some(e => e.textContent.includes("/five"))`)
@@ -185,6 +187,8 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	b.wait(`document.body.innerText.includes("{+told, and first") && document.images.length === 0`)
 	b.pictures("held")
 	b.choose("speaker", "Approve")
+	b.choose("speaker", "No")
+	b.choose("speaker", "Approve")
 	b.choose("speaker", "Yes")
 	b.wait(`[...document.querySelectorAll("#plugins .card")].some(c => c.textContent.includes("speaker") && !c.textContent.includes("Show what is new"))`)
 	eventually(t, "it serves the new bytes", func() bool {
@@ -212,6 +216,10 @@ func TestBrowser_approvesAndGrantsAfterShowingDetails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.choose("refused: read", "Allow")
+	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
+	b.choose("refused: read", "No")
+	b.wait(`!document.querySelector("#calls .sure")`)
 	b.choose("refused: read", "Allow")
 	b.wait(`document.body.innerText.includes("+       - fs: read ` + note + `")`)
 	put(t, config, []byte("plugins: [1]\n"))
@@ -248,7 +256,8 @@ func TestBrowser_searchesAllCalls(t *testing.T) {
 	const rows = `document.querySelectorAll("#calls .row").length`
 	b.wait(rows + ` === 3`)
 	search := func(word string) {
-		b.eval(`document.querySelector("#word").focus(), document.querySelector("#word").select()`)
+		b.reach(`document.querySelector("#word")`)
+		b.eval(`document.querySelector("#word").select()`)
 		if word == "" {
 			b.eval(`document.querySelector("#word").value = ""`)
 		} else {
@@ -260,7 +269,9 @@ func TestBrowser_searchesAllCalls(t *testing.T) {
 	b.wait(rows + ` === 1 && document.querySelector("#found").innerText === "1 call names SECOND<b>, the newest first"`)
 	b.wait(`document.querySelector("#calls").innerText.includes("second<b>.txt") && document.activeElement.id === "word"`)
 	b.pictures("found")
-	search("nowhere")
+	b.reach(`document.querySelector("#find button")`)
+	b.eval(`document.querySelector("#word").value = "nowhere"`)
+	b.key("Enter")
 	b.wait(rows + ` === 0 && document.querySelector("#calls").innerText === "No call names it."`)
 	search("")
 	b.wait(rows + ` === 3 && document.querySelector("#found").innerText === ""`)

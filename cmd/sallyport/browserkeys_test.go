@@ -102,3 +102,27 @@ func TestBrowser_rejectsNewBytes(t *testing.T) {
 		t.Errorf("got %+v, %v, want the approved tool", list, err)
 	}
 }
+
+// Answers for the bytes before hold for the new ones after a tick from the keyboard.
+func TestBrowser_carriesAnswers(t *testing.T) {
+	h := newAskingHost(t, "refuse")
+	s := h.serve()
+	address := consoleAt(t, h.state)
+	h.fetch(s, "/one")
+	if seen, out, code := h.answer("y", "allow", h.one().ID, "--always"); code != 0 {
+		t.Fatalf("allow: got exit code %d: %s%s, want 0", code, seen, out)
+	}
+	eventually(t, "the answer holds", func() bool { _, failed := h.fetch(s, "/one"); return !failed })
+	file, before := filepath.Join(h.dir, "fetch.wasm"), h.digest()
+	put(t, file, marked(t, file, "new"))
+	b := openTab(t, address)
+	b.choose("fetch", "Show what is new")
+	b.reach(`document.querySelector("#held input")`)
+	b.key("Space")
+	b.choose("fetch", "Approve")
+	b.choose("fetch", "Yes")
+	eventually(t, "the new bytes serve", func() bool { return h.digest() != before })
+	if answer, failed := h.fetch(h.serve(), "/one"); failed {
+		t.Errorf("got %s, want the answer carried over", answer)
+	}
+}

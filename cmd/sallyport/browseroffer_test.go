@@ -71,6 +71,44 @@ func TestBrowser_addsAPluginByItsLink(t *testing.T) {
 	}
 }
 
+// With hosts of two folders, the keyboard chooses the one that a plugin is added to, and the choice stays while the page
+// refreshes.
+func TestBrowser_choosesTheFolderOfAPlugin(t *testing.T) {
+	a, hub := newAdded(t), newOCIServer(t)
+	wasm, err := os.ReadFile(bundled(t, "time"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub.push("acme/time", "1", wasm)
+	p, _ := openPage(t, a)
+	b := openTab(t, p.address)
+	const folder, shown = `document.querySelector("#folder")`, `document.querySelector("#folder").selectedOptions[0].textContent`
+	b.wait(folder + `.options.length === 1 && !` + folder + `.checkVisibility()`) // one folder is no choice
+	second := filepath.Join(a.home, "second")
+	if err := os.Mkdir(second, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	session(t, commandTransport(a.program("serve", second)), nil)
+	b.wait(folder + `.options.length === 2`)
+	b.pictures("folders")
+	b.reach(folder)
+	b.key("Home")
+	if b.eval(shown) != fmt.Sprintf("%q", second) {
+		b.key("ArrowDown")
+	}
+	b.wait(`performance.now() - moved > 2000 && ` + shown + fmt.Sprintf(` === %q`, second)) // across two refreshes
+	b.reach(`document.querySelector("#link")`)
+	b.send("Input.insertText", map[string]any{"text": hub.source("acme/time", "1")})
+	b.reach(`document.querySelector("#add button")`)
+	b.key("Enter")
+	b.choose("is not installed", "Install")
+	b.choose("is not installed", "Yes")
+	b.wait(`document.querySelector("#offer .card").innerText.includes("time is installed in " + ` + shown + `)`)
+	if _, err := os.Stat(filepath.Join(second, "time.wasm")); err != nil || a.files() != "" {
+		t.Errorf("got %v and files %q in the first folder, want the plugin in the chosen one", err, a.files())
+	}
+}
+
 // withDescription returns a bundled plugin with text in the descriptions of its tools; text is the inside of a JSON string.
 func withDescription(t *testing.T, name, text string) []byte {
 	t.Helper()
