@@ -12,21 +12,23 @@ import (
 )
 
 const (
-	// maxUnpacked limits the bytes of an archive after decompression: a file system of a small image.
+	// maxUnpacked limits the bytes of a plugin's archives after decompression: a file system of a small image.
 	maxUnpacked = 512 << 20
 	// maxEntries limits the entries of an archive.
 	maxEntries = 10000
 )
 
 // unpacked reads an archive, compressed or not, into memory, and returns the files that are wanted by their path. An
-// archive with an entry that leads out of its folder is refused as a whole.
-func unpacked(from io.Reader, wanted func(name string) bool) (map[string][]byte, error) {
+// archive with an entry that leads out of its folder is refused as a whole. It takes the bytes after decompression from
+// left.
+func unpacked(from io.Reader, left *int64, wanted func(name string) bool) (map[string][]byte, error) {
 	plain, err := decompressed(from)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	limited := &io.LimitedReader{R: plain, N: maxUnpacked}
+	limited := &io.LimitedReader{R: plain, N: *left}
+	defer func() { *left = limited.N }()
 	t := tar.NewReader(limited)
 	for n := 0; ; n++ {
 		h, err := t.Next()
@@ -35,7 +37,7 @@ func unpacked(from io.Reader, wanted func(name string) bool) (map[string][]byte,
 		}
 		switch {
 		case limited.N <= 0:
-			return nil, fmt.Errorf("the archive unpacks to more than %d MiB", maxUnpacked>>20)
+			return nil, fmt.Errorf("it unpacks to more than %d MiB", maxUnpacked>>20)
 		case err != nil:
 			return nil, fmt.Errorf("the archive is damaged: %v", err)
 		case n == maxEntries:

@@ -3,9 +3,14 @@ package source
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // sparse returns an archive whose members have holes of so many bytes and no content.
@@ -49,8 +54,32 @@ func sparse(t *testing.T, size int64, names ...string) []byte {
 
 // A file with holes is as large in memory as it likes, and has no bytes in the archive.
 func TestUnpacked_refusesFilesWithHoles(t *testing.T) {
-	files, err := unpacked(bytes.NewReader(sparse(t, 3<<20, "a.wasm", "b.wasm")), func(name string) bool { return strings.HasSuffix(name, extModule) })
+	left := int64(maxUnpacked)
+	files, err := unpacked(bytes.NewReader(sparse(t, 3<<20, "a.wasm", "b.wasm")), &left, func(name string) bool { return strings.HasSuffix(name, extModule) })
 	if err == nil || !strings.Contains(err.Error(), "has holes") {
 		t.Errorf("got files of %d and %d bytes, %v; want them refused", len(files["a.wasm"]), len(files["b.wasm"]), err)
+	}
+}
+
+// The layers of an image are bounded together: each may be small, and unpack to a lot.
+func TestFetch_boundsTheLayersOfAnImageTogether(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	w := tar.NewWriter(z)
+	const size = maxUnpacked/2 + 1
+	if err := w.WriteHeader(&tar.Header{Name: "x", Size: size, Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(w, zeros{}, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := newRegistry(t)
+	l := layer{ocispec.MediaTypeImageLayerGzip, bomb.Bytes()}
+	s.push("acme/bombs", "1", l, l, l)
+	if a, err := fetch(t, "oci://"+s.host+"/acme/bombs:1"); err == nil || !strings.Contains(err.Error(), "it unpacks to more than 512 MiB") {
+		t.Errorf("got %+v, %v, want its layers refused", a, err)
 	}
 }

@@ -239,7 +239,8 @@ func artifactOf(r Ref, content []byte) (*Artifact, error) {
 
 // unpack replaces an archive by the plugin in it.
 func (a *Artifact) unpack() error {
-	members, err := unpacked(strings.NewReader(string(a.Content)), func(name string) bool {
+	left := int64(maxUnpacked)
+	members, err := unpacked(strings.NewReader(string(a.Content)), &left, func(name string) bool {
 		return strings.HasSuffix(name, extModule) || toolfile.Is(name)
 	})
 	if err != nil {

@@ -210,12 +210,13 @@ func pluginOf(ctx context.Context, repo *remote.Repository, m ocispec.Manifest) 
 	case len(modules) > 1:
 		return nil, fmt.Errorf("it has %d WebAssembly layers, and a plugin is one", len(modules))
 	}
+	left := int64(maxUnpacked)
 	for i := len(archives) - 1; i >= 0; i-- { // the last layer replaces files of those before
 		layer, err := fetchLayer(ctx, repo, archives[i])
 		if err != nil {
 			return nil, err
 		}
-		files, err := unpacked(bytes.NewReader(layer), func(name string) bool { return name == pluginMember })
+		files, err := unpacked(bytes.NewReader(layer), &left, func(name string) bool { return name == pluginMember })
 		if err != nil || files[pluginMember] != nil {
 			return files[pluginMember], err
 		}

@@ -162,7 +162,8 @@ func TestUnpacked_boundsTheWholeArchive(t *testing.T) {
 		{"other", 10 << 30, "unpacks to more than 512 MiB"},
 		{pluginMember, 10 << 30, "it has 10737418240 bytes"},
 	} {
-		_, err := unpacked(header(c.name, c.size), func(name string) bool { return name == pluginMember })
+		left := int64(maxUnpacked)
+		_, err := unpacked(header(c.name, c.size), &left, func(name string) bool { return name == pluginMember })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
