@@ -53,7 +53,7 @@ func Parse(text string) (Ref, error) {
 	switch scheme = strings.ToLower(scheme); scheme {
 	case schemeFile:
 		u, err := url.Parse(text)
-		if err != nil || u.Host != "" && u.Host != "localhost" {
+		if err != nil || u.Host != "" && u.Host != "localhost" || strings.HasPrefix(u.Path, "//") { // \\server\share on Windows
 			return Ref{}, fmt.Errorf("%.200q names no file of this machine", text)
 		}
 		return local(filepath.FromSlash(u.Path))

@@ -46,6 +46,7 @@ func TestParse_refusesBadSources(t *testing.T) {
 		"":                                      "the source is empty",
 		"ftp://a.example/x.wasm":                "is no scheme of a source",
 		"file://server/x.wasm":                  "names no file of this machine",
+		"file:////server/share/x.wasm":          "names no file of this machine",
 		"http://a.example/x.wasm":               "is not encrypted: use https://",
 		"https://":                              "is no address",
 		"https://u:p@a.example/x.wasm":          "has a password in it",

@@ -137,6 +137,8 @@ func (p *Plugin) place(n grant.Node, dir string) {
 	switch {
 	case remote && strings.EqualFold(scheme, "s3"):
 		p.fail(n, "%.200s: s3 is not read here: save the module, and write url: file:///PATH in its place", n.Value)
+	case strings.HasPrefix(strings.ReplaceAll(n.Value, `\`, "/"), "//"):
+		p.fail(n, "%.200s: a share of another machine, which Windows would log in to: save the module here", n.Value)
 	case remote:
 		p.Source = n.Value
 	case opaque:

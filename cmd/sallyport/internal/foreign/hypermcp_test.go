@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -222,6 +223,22 @@ func TestHyperMCP_namesTheLineAtFault(t *testing.T) {
 	} {
 		if _, _, err := hyper(t, config, "/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v, want %s", config, err, want)
+		}
+	}
+}
+
+// A path of Windows that leads to another machine is not followed: a login would be sent to it.
+func TestHyperMCP_refusesSharesOfOtherMachines(t *testing.T) {
+	for _, value := range []string{`\\evil.example\share\p.wasm`, `//evil.example/share/p.wasm`, `\/evil.example/share/p.wasm`, `\\?\UNC\evil.example\share\p.wasm`} {
+		for _, key := range []string{"url", "path"} {
+			raw, err := json.Marshal(map[string]any{"plugins": map[string]any{"a": map[string]string{key: value}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, _ := mustHyper(t, string(raw), "/")
+			if all[0].Err == nil || !strings.Contains(all[0].Err.Error(), "a share of another machine") || all[0].Source != "" {
+				t.Errorf("%s: %s: got %+v, want it refused", key, value, all[0])
+			}
 		}
 	}
 }
