@@ -462,3 +462,22 @@ func TestRemove_keepsThePinUnlessItIsPurged(t *testing.T) {
 		}
 	}
 }
+
+// A removal that ended behind the module is completed by the next one: its tool file would describe a later module of
+// that name.
+func TestRemove_removesTheToolFileOfAMissingModule(t *testing.T) {
+	s := newSite(t, "")
+	s.install(artifact(registryA, speaker("one")))
+	tool := filepath.Join(s.dir(), "speaker.tool.yaml")
+	put(t, tool, []byte("tools: []"))
+	if err := os.Remove(filepath.Join(s.dir(), "speaker.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := PrepareRemoval(s.settings(), "speaker")
+	if err != nil || len(r.Files) != 1 || r.Files[0] != tool {
+		t.Fatalf("got %+v, %v, want the tool file", r, err)
+	}
+	if err := r.Remove(t.Context(), true); err != nil || exists(tool) {
+		t.Errorf("got %v, want the tool file removed", err)
+	}
+}

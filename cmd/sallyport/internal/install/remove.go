@@ -54,10 +54,12 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 		return nil, fmt.Errorf("%w %q in %s", ErrAbsent, name, s.Text("dir"))
 	}
 	r.Last = len(r.Files) == len(files)
+	module := filepath.Join(s.Text("dir"), r.Pin.File) // of a removal that ended behind it
 	if len(r.Files) == 1 {
-		if beside := toolfile.Beside(r.Files[0]); beside != "" && exists(beside) {
-			r.Files = append(r.Files, beside)
-		}
+		module = r.Files[0]
+	}
+	if beside := toolfile.Beside(module); beside != "" && exists(beside) {
+		r.Files = append(r.Files, beside)
 	}
 	for _, p := range s.Plugins {
 		if p.Name == name {
