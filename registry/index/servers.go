@@ -58,11 +58,14 @@ type packageJSON struct {
 // serverName matches the names of server.json.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,200}/[a-zA-Z0-9._-]{1,100}$`)
 
-// searchServers returns the servers of a registry that have an image with a WebAssembly module.
+// searchServers returns the servers of a registry that have an image with a WebAssembly module. All its requests have the
+// time of one fetch.
 func (a Address) searchServers(ctx context.Context, f *source.Fetcher, q Query) (found Found, err error) {
 	if q.Name != "" && !serverName.MatchString(q.Name) {
 		return found, nil // a registry has no such name
 	}
+	bounded, cancel := f.Bounded(ctx)
+	defer cancel()
 	var all []Entry
 	cursor := ""
 	for page := 0; ; page++ {
@@ -70,7 +73,7 @@ func (a Address) searchServers(ctx context.Context, f *source.Fetcher, q Query) 
 			found.skip("%s has more than %d servers for this search: write more of the name", a, maxPages*pageSize)
 			break
 		}
-		p, err := a.page(ctx, f, q, cursor)
+		p, err := a.page(bounded, f, q, cursor)
 		if err != nil {
 			return found, err
 		}
@@ -90,7 +93,10 @@ func (a Address) searchServers(ctx context.Context, f *source.Fetcher, q Query) 
 			break
 		}
 	}
-	return found, a.examine(ctx, f, all, &found)
+	if err := a.examine(bounded, f, all, &found); err != nil {
+		return found, err
+	}
+	return found, ctx.Err()
 }
 
 // page fetches a page of the list.
@@ -197,5 +203,5 @@ func (a Address) examine(ctx context.Context, f *source.Fetcher, all []Entry, fo
 	if others > 0 {
 		found.skip("%s: images without WebAssembly: %d", a, others)
 	}
-	return ctx.Err()
+	return nil
 }

@@ -7,12 +7,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	digest "github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/sallyport-mcp/sallyport/registry/source"
 )
 
 // serverRegistry is a stand-in for a registry of MCP servers, with documents of the documented shape.
@@ -175,5 +179,34 @@ func TestSearch_boundsRegistriesOfServers(t *testing.T) {
 	found, err := address(t, "mcp+"+endless.URL).Search(t.Context(), fetcher(), Query{Word: "x"})
 	if err != nil || asked != maxPages || len(found.Problems) != 1 || !strings.Contains(found.Problems[0], "write more of the name") {
 		t.Errorf("got %+v, %v after %d pages, want the limit of %d", found, err, asked, maxPages)
+	}
+}
+
+// A search ends at the time limit of one fetch, however many images of slow hosts a registry names.
+func TestSearch_endsAtTheTimeOfOneFetch(t *testing.T) {
+	var asked atomic.Int64
+	ended := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		select {
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(ended) })
+	host := strings.TrimPrefix(slow.URL, "http://")
+	var servers []string
+	for i := range 3 * examiners {
+		servers = append(servers, serverDocument(fmt.Sprintf("io.github.acme/slow-%d", i), "active", ociPackage(fmt.Sprintf("%s/acme/slow-%d:1", host, i))))
+	}
+	s := newServerRegistry(t, servers...)
+	f := source.NewFetcher(source.Options{Wait: time.Millisecond, Time: 3 * time.Second, Named: []string{host}})
+	found, err := address(t, "mcp+"+s.URL).Search(t.Context(), f, Query{})
+	if err != nil || len(found.Entries) != 0 || len(found.Problems) != 3*examiners || !strings.Contains(found.Problems[0], "does not answer in time") {
+		t.Errorf("got %+v, %v, want each image as a problem", found, err)
+	}
+	if n := asked.Load(); n > examiners {
+		t.Errorf("got %d images asked for, want none after the time of one fetch", n)
 	}
 }

@@ -45,7 +45,7 @@ func (s signature) verify(ctx context.Context, v sigstore.Verifier) (sigstore.Si
 // FetchBundles fetches the sigstore bundles of an artifact, for a policy that requires identities: the file
 // SOURCE.sigstore.json, with one bundle or several, or the referrers and cosign tags of an image.
 func (f *Fetcher) FetchBundles(ctx context.Context, r Ref, a *Artifact) error {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	var text []byte
 	var err error

@@ -15,7 +15,7 @@ const maxDocument = 16 << 20
 
 // Document fetches a file or an address as it is. Errors are sentences for the operator.
 func (f *Fetcher) Document(ctx context.Context, r Ref) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	switch r.scheme {
 	case schemeFile:
@@ -63,7 +63,7 @@ func (f *Fetcher) Examine(ctx context.Context, r Ref) (digest string, module boo
 	if r.scheme != schemeOCI {
 		return "", false, fmt.Errorf("%s is no image of a registry", r)
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	repo, err := f.repository(ctx, r)
 	if err != nil {

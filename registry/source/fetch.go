@@ -97,9 +97,14 @@ func NewFetcher(o Options) *Fetcher {
 	return &Fetcher{o}
 }
 
+// Bounded returns a context that ends at the limit of one fetch, for several requests that are one for the operator.
+func (f *Fetcher) Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, f.o.Time)
+}
+
 // Fetch fetches a plugin. Errors are sentences for the operator.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref) (*Artifact, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	switch r.scheme {
 	case schemeFile:
@@ -122,7 +127,7 @@ func (f *Fetcher) Newest(ctx context.Context, r Ref) (string, error) {
 		}
 		return a.Origin.Digest, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	digest, err := f.resolveImage(ctx, r)
 	return digest, failure(r, err)

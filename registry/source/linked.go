@@ -58,7 +58,7 @@ func (f *Fetcher) module(ctx context.Context, r Ref, a *Artifact, m *extismfile.
 	if refused(from) {
 		return nil, fmt.Errorf("%s: %w", from, ErrRefused)
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	wasm, err := f.download(ctx, from)
 	return wasm, failure(from, err)

@@ -47,7 +47,7 @@ func (e *TakenError) Error() string {
 // Push publishes a plugin under the tag of an image, fetches it again by its digest, and returns the digest. Nothing is
 // sent if the tag names it already. Errors are sentences for the operator.
 func (f *Fetcher) Push(ctx context.Context, r Ref, p Publication) (sum string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Time)
+	ctx, cancel := f.Bounded(ctx)
 	defer cancel()
 	switch {
 	case r.scheme != schemeOCI:
