@@ -16,11 +16,12 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
 )
 
-// asAsker is the variable that makes the test binary a program with one question.
+// asAsker is the variable that makes the test binary a program with one question, about its value.
 const asAsker = "SALLYPORT_TEST_ASKS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asAsker) == "" {
+	text := os.Getenv(asAsker)
+	if text == "" {
 		os.Exit(m.Run())
 	}
 	t, err := ui.OpenTerminal()
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	defer t.Close()
-	yes, err := t.Confirm(context.Background(), "weather wants the world\n", "allow it?")
+	yes, err := t.Confirm(context.Background(), ui.Fit(text), "allow it?")
 	fmt.Println(yes, err)
 }
 
@@ -40,7 +41,7 @@ func asker(t *testing.T, out *strings.Builder) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), asAsker+"=1")
+	cmd.Env = append(os.Environ(), asAsker+"=weather wants the world\n")
 	cmd.Stdin, cmd.Stdout = strings.NewReader("y\ny\n"), out
 	return cmd
 }
@@ -57,6 +58,27 @@ func TestConfirm_isTrueForYesOnly(t *testing.T) {
 		if err := p.Wait(); err != nil || out.String() != want+"\n" {
 			t.Errorf("%.20q: got %q, %v, want %q", typed, out.String(), err, want+"\n")
 		}
+	}
+}
+
+// A terminal of few columns does not break the lines of a plugin: what would come to the left edge is indented.
+func TestFit_isNoWiderThanTheTerminal(t *testing.T) {
+	const columns = 40
+	var out, text strings.Builder
+	ui.Indent(&text, "a forecast for "+strings.Repeat("x", columns-len("    a forecast for "))+"signed  by ann@acme.example, as its source requires")
+	cmd := asker(t, &out)
+	cmd.Env = append(cmd.Env, asAsker+"="+text.String())
+	p := terminaltest.StartSized(t, cmd, columns)
+	p.Expect("allow it? [y/N] ")
+	lines := strings.Split(p.Seen(), "\r\n")
+	for _, line := range lines[:len(lines)-2] {
+		if len(line) > columns || !strings.HasPrefix(line, "    ") {
+			t.Errorf("got the line %q, want it indented, with %d columns at most", line, columns)
+		}
+	}
+	p.Type("n")
+	if err := p.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

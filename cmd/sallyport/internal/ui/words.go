@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // Count formats a number with its noun: "1 tool", "2 tools".
@@ -29,9 +32,25 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// width is the line width of a terminal in columns. A longer line would wrap to the left edge, where plugin text could
-// be taken for the program's own.
-const width = 80
+const (
+	maxWidth = 80 // columns of a line, also in a file
+	minWidth = 24 // no narrower terminal can be read
+)
+
+// width returns the columns of a line: those of the controlling terminal, if it is narrow. A longer line would wrap to the
+// left edge, where plugin text could be taken for the program's own.
+var width = sync.OnceValue(func() int {
+	t, err := OpenTerminal()
+	if err != nil {
+		return maxWidth
+	}
+	defer t.Close()
+	columns, _, err := term.GetSize(int(t.out.Fd()))
+	if err != nil || columns <= 0 {
+		return maxWidth
+	}
+	return min(max(columns, minWidth), maxWidth)
+})
 
 // Indent writes a text as indented lines that fit a terminal.
 func Indent(w io.Writer, text string) {
@@ -44,7 +63,7 @@ func Fit(text string) string {
 	const margin = "      "
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if first, rest := cut(line, width); rest != "" {
+		if first, rest := cut(line, width()); rest != "" {
 			lines[i] = first + "\n" + strings.Join(Marked(margin, rest), "\n")
 		}
 	}
@@ -55,7 +74,7 @@ func Fit(text string) string {
 func Marked(mark, text string) (lines []string) {
 	for {
 		var line string
-		line, text = cut(text, width-utf8.RuneCountInString(mark))
+		line, text = cut(text, width()-utf8.RuneCountInString(mark))
 		if lines = append(lines, mark+line); text == "" {
 			return lines
 		}

@@ -43,7 +43,16 @@ type Person struct {
 // is killed.
 func Start(t testing.TB, cmd *exec.Cmd) *Person {
 	t.Helper()
+	return StartSized(t, cmd, 0)
+}
+
+// StartSized is Start with a terminal of so many columns; 0 is one that does not tell.
+func StartSized(t testing.TB, cmd *exec.Cmd, columns uint16) *Person {
+	t.Helper()
 	near, far, err := pty.Open()
+	if err == nil {
+		err = pty.Setsize(near, &pty.Winsize{Cols: columns})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
