@@ -342,7 +342,17 @@ func onlyPlugin(dir string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("%s has no plugin file: want .wasm, .prompt.md or .skill", dir)
 	case 1:
-		return filepath.Join(dir, found[0]), nil
+		return filepath.Join(dir, found[0]), notLinked(filepath.Join(dir, found[0]))
 	}
 	return "", fmt.Errorf("%s has %d plugins, %s and others: name one file", dir, len(found), found[0])
+}
+
+// notLinked returns an error for a link: in a folder of another author, notes.prompt.md could lead to a file with keys of
+// the operator.
+func notLinked(file string) error {
+	to, err := os.Readlink(file)
+	if err != nil {
+		return nil // no link
+	}
+	return fmt.Errorf("%s is a link to %s: name the file, if that is the plugin", file, to)
 }

@@ -86,6 +86,15 @@ func TestFetch_readsFilesAndFolders(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want the module with its tool file", from, a, err)
 		}
 	}
+	for _, name := range []string{"w.wasm", "w.prompt.md"} {
+		linked := t.TempDir()
+		if err := os.Symlink(filepath.Join(dir, "readme.txt"), filepath.Join(linked, name)); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := fetch(t, linked); err == nil || !strings.Contains(err.Error(), name+" is a link to "+filepath.Join(dir, "readme.txt")) {
+			t.Errorf("a folder with a link %s: got %+v, %v, want it refused", name, a, err)
+		}
+	}
 	put("again.wasm", string(wasm))
 	if _, err := fetch(t, dir); err == nil || !strings.Contains(err.Error(), "has 2 plugins") {
 		t.Errorf("two plugins: got %v, want them refused", err)
