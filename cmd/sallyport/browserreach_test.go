@@ -14,8 +14,8 @@ import (
 // its part of the page, its kind, and the text of a button.
 var controls = struct{ seen, used map[string]bool }{map[string]bool{}, map[string]bool{}}
 
-// controlRecorder collects the controls in a page. A control is used if a key pressed or changed it; a text that takes the focus,
-// to be scrolled, if it had the focus.
+// controlRecorder collects the controls in a page. A control is used if a key pressed or changed it; a text that takes the
+// focus, to be scrolled, if it had the focus.
 const controlRecorder = `(() => {
 	const seen = new Set(), used = new Set();
 	const name = (e) => [e.closest("[id]").id, e.localName, e.type, e.localName === "button" ? e.textContent : ""].filter(Boolean).join(" ");

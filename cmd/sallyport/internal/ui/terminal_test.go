@@ -61,7 +61,7 @@ func TestConfirm_isTrueForYesOnly(t *testing.T) {
 	}
 }
 
-// A terminal of few columns does not break the lines of a plugin: what would come to the left edge is indented.
+// A terminal of few columns does not break the lines of a plugin: the rest of a line is indented.
 func TestFit_isNoWiderThanTheTerminal(t *testing.T) {
 	const columns = 40
 	var out, text strings.Builder
