@@ -217,9 +217,12 @@ func (a *adding) refusal(r source.Ref, err error) error {
 
 // installed asks about a candidate and installs it.
 func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.Candidate) error {
-	text, err := candidateText(ctx, s, c)
+	head, text, err := candidateText(ctx, s, c)
 	if err != nil {
 		return err
+	}
+	if text = head + text; strings.Count(text, "\n") > maxUnrepeated {
+		text += "\n" + head // a long description would move the source out of sight
 	}
 	question := fmt.Sprintf("install it as %s?", ui.Line(c.Name))
 	if !c.New() {
@@ -238,8 +241,12 @@ func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.
 	return errors.Join(reportInstalled(s, std, c, grants, left), host.NoteInstalled(host.NoteOnce(s), consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants), carried(ctx, s, std, c))
 }
 
-// candidateText describes a plugin before it is installed: its source, and its description or the difference.
-func candidateText(ctx context.Context, s *settings.Settings, c *install.Candidate) (string, error) {
+// maxUnrepeated is the number of lines after which the source and the signer are shown again: those of a small terminal.
+const maxUnrepeated = 24
+
+// candidateText describes a plugin before it is installed: its source with its signer, and its description or the
+// difference.
+func candidateText(ctx context.Context, s *settings.Settings, c *install.Candidate) (head, body string, err error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "from    %s\n", ui.Line(c.Origin.From))
 	if c.Origin.Digest != c.Description.Digest {
@@ -273,15 +280,17 @@ func candidateText(ctx context.Context, s *settings.Settings, c *install.Candida
 	writeWaiting(&text, s, c)
 	text.WriteString(c.Note)
 	fmt.Fprintf(&text, "into    %s\n\n", ui.Line(c.File))
+	head = text.String()
+	text.Reset()
 	if !c.New() && c.Review != nil {
 		review.Print(&text, c.Review, false)
 		err := printEffects(ctx, &text, s, c.Review, false)
-		return text.String(), err
+		return head, text.String(), err
 	}
 	d := *c.Description
 	d.Imports = nil // those of its toolchain, mostly; inspect lists them
-	err := printDescription(&text, &d, "")
-	return text.String(), err
+	err = printDescription(&text, &d, "")
+	return head, text.String(), err
 }
 
 // isOlder reports whether a candidate states a version before that of the installed bytes, or none any more.

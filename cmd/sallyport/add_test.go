@@ -201,6 +201,23 @@ func TestAdd_installsFromARegistryWhileAHostServes(t *testing.T) {
 	}
 }
 
+// A plugin that says a lot about itself does not move its source and its signer out of sight: they are shown again beside
+// the question.
+func TestAdd_showsTheSourceBesideTheQuestion(t *testing.T) {
+	a, hub := newAdded(t), newOCIServer(t)
+	from := hub.source("acme/speaker", "1")
+	for about, want := range map[string]int{"Speaks.": 1, strings.Repeat("Speaks well. ", 200): 2} {
+		hub.push("acme/speaker", "1", speaker(about, "one"))
+		screen, _, code := typing(t, a.program("add", from, a.dir), "n")
+		last := screen[strings.LastIndex(screen, "Speaks"):]
+		for _, line := range []string{"from    " + from, "signed  no signature is required of this source"} {
+			if code != 1 || strings.Count(screen, line) != want || want > 1 && !strings.Contains(last, line) {
+				t.Errorf("got code %d and %q, want %q %d times\n%s", code, last, line, want, screen)
+			}
+		}
+	}
+}
+
 // Each want is asked about with its reason, and granted only by a yes.
 func TestAdd_grantsTheChosenWants(t *testing.T) {
 	for typed, want := range map[string]string{"y": "- net: GET https://**", "n": ""} {

@@ -32,12 +32,12 @@ func offered(ctx context.Context, s *settings.Settings, log *slog.Logger, link s
 		err := fmt.Errorf("other bytes of %s are approved: sallyport update shows the difference, and sallyport add that of another source", c.Name)
 		return nil, errors.Join(err, c.Close())
 	}
-	text, err := candidateText(ctx, s, c)
+	head, text, err := candidateText(ctx, s, c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	o := &host.Offered{Digest: c.Description.Digest, From: c.Origin.From, Close: c.Close}
-	o.Name, o.Text, o.Wants = c.Name, text, []console.Wanted{}
+	o.Name, o.Text, o.Wants = c.Name, head+text, []console.Wanted{}
 	wants, left := grantable(s, c)
 	for _, w := range wants {
 		o.Wants = append(o.Wants, console.Wanted{Line: w.line, Why: w.why})
