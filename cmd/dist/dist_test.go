@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"os"
 	"os/exec"
@@ -17,22 +16,45 @@ import (
 // systems are the targets of the compared releases; the default is this system alone.
 var systems = flag.String("systems", runtime.GOOS+"_"+runtime.GOARCH, "comma-separated `targets`; empty is all")
 
-// Two runs of a release are equal bytes, the second one in a worktree with a changed file, and with an empty build cache.
-func TestDist_isReproducible(t *testing.T) {
+// A release is built twice, and each way of installing it is followed. The second build begins with an empty build cache,
+// in which go install then finds the compiled dependencies of the program.
+func TestDist(t *testing.T) {
 	t.Chdir("../..")
-	first, second := t.TempDir(), t.TempDir()
-	if err := run(context.Background(), first, *systems); err != nil {
+	release, cache := t.TempDir(), t.TempDir()
+	if err := run(t.Context(), release, *systems); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("isReproducible", func(t *testing.T) { isReproducible(t, release, cache) })
+	t.Run("eachWayMakesAFirstCall", func(t *testing.T) { eachWay(t, releaseHere(t, release), cache) })
+}
+
+// isReproducible checks that a second build is equal bytes: in a worktree with a changed file, and with an empty build
+// cache.
+func isReproducible(t *testing.T, release, cache string) {
+	again := t.TempDir()
 	t.Chdir(worktree(t))
 	if err := os.WriteFile("README.md", []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("GOCACHE", t.TempDir())
-	if err := run(context.Background(), second, *systems); err != nil {
+	t.Setenv("GOCACHE", cache)
+	if err := run(t.Context(), again, *systems); err != nil {
 		t.Fatal(err)
 	}
-	compareFolders(t, first, second)
+	compareFolders(t, release, again)
+}
+
+// releaseHere returns the release of this system alone, which is what a person downloads.
+func releaseHere(t *testing.T, release string) string {
+	t.Helper()
+	here := target{runtime.GOOS, runtime.GOARCH}.String()
+	if *systems == here {
+		return release
+	}
+	release = t.TempDir()
+	if err := run(t.Context(), release, here); err != nil {
+		t.Fatal(err)
+	}
+	return release
 }
 
 // worktree returns another checkout of the same commit.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,16 +21,11 @@ import (
 // maxCommands is the number of commands that a person types at most, up to the first answered call.
 const maxCommands = 2
 
-// Each way of installing a release is followed in an empty place with an empty home, up to a first answered call. The table
-// has the commands that a person types and the time that they take on this machine, of which nothing is required.
-func TestDist_eachWayMakesAFirstCall(t *testing.T) {
-	t.Chdir("../..")
+// eachWay follows each way of installing a release in an empty place with an empty home, up to a first answered call. The
+// table has the commands that a person types and the time that they take on this machine, of which nothing is required.
+func eachWay(t *testing.T, release, cache string) {
 	module, err := filepath.Abs(filepath.Join("build", "plugins", "time.wasm"))
 	if err != nil {
-		t.Fatal(err)
-	}
-	release := t.TempDir()
-	if err := run(context.Background(), release, (target{runtime.GOOS, runtime.GOARCH}).String()); err != nil {
 		t.Fatal(err)
 	}
 	var table strings.Builder
@@ -43,7 +37,7 @@ func TestDist_eachWayMakesAFirstCall(t *testing.T) {
 		{"mcpb", fromBundle}, {"container", fromImage}, {"go install", fromSource},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			p := &place{release: release, home: t.TempDir(), module: module}
+			p := &place{release: release, home: t.TempDir(), module: module, cache: cache}
 			way.follow(t, p)
 			if !strings.Contains(p.answer, "+09:00") {
 				t.Errorf("the first call: got %s, want the time in Tokyo", p.answer)
@@ -51,7 +45,7 @@ func TestDist_eachWayMakesAFirstCall(t *testing.T) {
 			if len(p.typed) > maxCommands {
 				t.Errorf("got the commands %q, want %d at most", p.typed, maxCommands)
 			}
-			fmt.Fprintf(&table, "%-10s  %5.1f s  %5.1f s of CPU  %s\n", way.name, p.wall.Seconds(), p.cpu.Seconds(), strings.Join(p.typed, "; "))
+			fmt.Fprintf(&table, "%-10s  %5.1f s  %5.1f s of CPU  %s%s\n", way.name, p.wall.Seconds(), p.cpu.Seconds(), strings.Join(p.typed, "; "), p.note)
 		})
 	}
 	t.Logf("to the first answered call:\n%s", table.String())
@@ -60,8 +54,10 @@ func TestDist_eachWayMakesAFirstCall(t *testing.T) {
 // place is where a release is installed.
 type place struct {
 	release, home, module string
+	cache                 string   // build cache that has the dependencies of the program
 	typed                 []string // commands of a person
 	wall, cpu             time.Duration
+	note                  string // beside the time
 	answer                string // to the first call
 }
 
@@ -327,8 +323,9 @@ func fromImage(t *testing.T, p *place) {
 	}
 }
 
-// fromSource compiles the program with nothing compiled before. The modules are in the module cache of this machine, and
-// that of the program is served as the module proxy does.
+// fromSource compiles the packages of the program as on a machine without a C compiler, with the dependencies that the
+// reproducible build compiled: its flag -trimpath changes the paths in debug information alone. The modules are in the module
+// cache of this machine, and that of the program is served as the module proxy does.
 func fromSource(t *testing.T, p *place) {
 	const name = "github.com/sallyport-mcp/sallyport"
 	version := moduleProxy(t, filepath.Join(p.home, "proxy"), name)
@@ -337,8 +334,10 @@ func fromSource(t *testing.T, p *place) {
 		t.Fatal(err)
 	}
 	proxies := fmt.Sprintf("file://%s/proxy,file://%s/cache/download", p.home, strings.TrimSpace(string(cache)))
-	p.types(t, "go install "+name+"/cmd/sallyport@latest", "env", "GOPROXY="+proxies, "GOSUMDB=off", "GOFLAGS=-modcacherw", "GOTOOLCHAIN=local",
+	p.types(t, "go install "+name+"/cmd/sallyport@latest", "env", "GOPROXY="+proxies, "GOSUMDB=off", "GOFLAGS=-modcacherw -trimpath", "GOTOOLCHAIN=local",
+		"GOCACHE="+p.cache, "CGO_ENABLED=0",
 		"go", "install", name+"/cmd/sallyport@latest")
+	p.note = " (it compiles the program, whose dependencies were compiled before)"
 	program := filepath.Join(p.home, "go", "bin", "sallyport")
 	p.calls(t, program)
 	if out, _, err := p.run(program, "--version"); err != nil || !strings.Contains(out, version[strings.LastIndexByte(version, '-')+1:]) {
