@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Bounds of one session. A client that lost its connection reconnects within seconds, and misses a few dozen messages
@@ -14,9 +13,6 @@ import (
 const (
 	outboxEvents = 256
 	outboxBytes  = 512 << 10
-	// unsureTime is the time for which a written event may still be on its way to a client that is gone: no write to its
-	// connection fails before. It is longer than keepAlive and the time in which the system notices.
-	unsureTime = 2 * time.Minute
 )
 
 // event is one message of a stream.
@@ -25,9 +21,8 @@ type event struct {
 	data []byte // one JSON message
 
 	stream *eventStream
-	number uint64    // sequence number in the stream, from 1
-	last   bool      // last of its stream
-	wrote  time.Time // to a connection, the last time; guarded by the outbox's lock
+	number uint64 // sequence number in the stream, from 1
+	last   bool   // last of its stream
 }
 
 // outbox buffers the messages of one session until its client has received them, and for resumption after that. It is
@@ -139,7 +134,7 @@ type eventStream struct {
 	// guarded by box.mu
 	saved    bool   // its events are stored
 	sent     uint64 // number of the last event
-	read     uint64 // number of the last event that was written to a connection, and that may have arrived
+	read     uint64 // number of the last event that was written to a connection
 	ended    bool   // no more events follow
 	released bool   // the reader is to end its connection
 	reader   *eventReader
@@ -206,29 +201,16 @@ func (s *eventStream) attached() bool {
 	return s.reader != nil
 }
 
-// open returns a reader that continues where the last one stopped, and replaces the current one, whose client has gone
-// without notice: what it may not have got comes again.
+// open returns a reader that continues behind the last event that was written, and replaces the current one. An event that
+// was written does not come again, as each message is for one stream only; a client that lost it resumes.
 func (s *eventStream) open() *eventReader {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
-	if s.reader != nil {
-		s.rewind()
-	}
 	return s.attach(s.read)
 }
 
-// rewind has the events that were written lately count as not written. The lock is held.
-func (s *eventStream) rewind() {
-	for _, e := range s.box.kept {
-		if e.stream == s && e.number <= s.read && time.Since(e.wrote) < unsureTime {
-			s.read = e.number - 1
-			return
-		}
-	}
-}
-
 // displace ends the current connection of the stream, whose client has opened one at another process, and returns the
-// messages that the client may not have got. If it resumed this stream, those are the ones after an event.
+// messages that were not written to it. If the client resumed this stream, those are the ones after an event.
 func (s *eventStream) displace(resumed bool, after uint64) (rest [][]byte) {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
@@ -236,7 +218,6 @@ func (s *eventStream) displace(resumed bool, after uint64) (rest [][]byte) {
 		return nil
 	}
 	if s.reader != nil {
-		s.rewind()
 		s.reader.stop()
 		s.reader = nil
 	}

@@ -1,7 +1,5 @@
 package streamable
 
-import "time"
-
 // eventReader reads the events of a stream for one connection. It is not safe for concurrent use.
 type eventReader struct {
 	stream *eventStream
@@ -62,30 +60,12 @@ func (r *eventReader) next() ([]*event, streamState) {
 	return list, streamOpen
 }
 
-// wrote reports that the events of next were written to the connection.
+// wrote reports that the events of next were written to the connection. Those of a write that failed are for the next reader.
 func (r *eventReader) wrote() {
 	s := r.stream
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
-	if s.read >= r.seen {
-		return
-	}
-	now := time.Now()
-	for _, e := range s.box.kept {
-		if e.stream == s && e.number > s.read && e.number <= r.seen {
-			e.wrote = now
-		}
-	}
-	s.read = r.seen
-}
-
-// fail reports that a write to the connection failed. The next reader gets the events that may not have arrived.
-func (r *eventReader) fail() {
-	r.stream.box.mu.Lock()
-	defer r.stream.box.mu.Unlock()
-	if r.stream.reader == r {
-		r.stream.rewind()
-	}
+	s.read = max(s.read, r.seen)
 }
 
 // only returns the message of an ended stream that has only one event, which was not taken. It returns false

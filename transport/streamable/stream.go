@@ -77,7 +77,6 @@ func (c *carrier) next() bool {
 	}
 	c.buf = c.buf[:0]
 	if err != nil {
-		c.reader.fail()
 		return false
 	}
 	c.reader.wrote()
