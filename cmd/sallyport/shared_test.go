@@ -295,4 +295,8 @@ func TestShared_withoutTheDatabaseNothingIsApproved(t *testing.T) {
 	m.approve()
 	says(t, running, "second")
 	says(t, started, "second")
+	_, counted := askOperator(t, operator, "/metrics")
+	if !strings.Contains(counted, `sallyport_store_duration_seconds_count{operation="read"} `) || strings.Contains(counted, "\nsallyport_store_unavailable_total 0\n") {
+		t.Errorf("got %s, want the reads of the database and its absence counted", counted)
+	}
 }
