@@ -273,6 +273,10 @@ func (b *webBrowser) open(address string) (string, error) {
 		}
 		response, err = b.client.PostForm(response.Request.URL.String(), form)
 	}
+	if err != nil {
+		return "", err
+	}
+	response.Body.Close()
 	return "", errors.New("the authorization server asks without end")
 }
 
