@@ -297,8 +297,8 @@ func (k *keeper) takeSame(name, file string, pin lock.Pin, m *plugin.Module, ter
 	if err := k.lock.Copies.Put(wasm, terms); err != nil {
 		return false, err
 	}
-	err = k.lock.Approve(k.life.stop, name, pin.Digest, next)
-	if errors.Is(err, lock.ErrMoved) {
+	err = k.lock.Update(k.life.stop, name, pin.Digest, next)
+	if errors.Is(err, lock.ErrMoved) || errors.Is(err, lock.ErrRefused) {
 		return false, nil // the operator was first
 	}
 	return err == nil, err

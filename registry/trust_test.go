@@ -367,6 +367,28 @@ func TestUpdates_sameInterfaceNeedsNoApproval(t *testing.T) {
 	}
 }
 
+// An automatic approval keeps the rejections, and leaves bytes that were replaced to the operator.
+func TestUpdates_sameInterfaceKeepsTheOperatorsAnswers(t *testing.T) {
+	f := newLockedFolder(t)
+	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesSame}}
+	r := f.trusted("p.wasm", "p")
+	if err := errors.Join(f.lock(lock.Options{}).Reject(t.Context(), "p", digestOf(evil())), r.Relock(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	third := guest{manifest: tools("say"), answer: says("third")}
+	third.write(t, f.dir, "p.wasm")
+	eventually(t, "other bytes serve", func() bool { return status(r, "p").Digest == digestOf(third) })
+	for _, g := range []guest{evil(), honest()} { // rejected, replaced
+		g.write(t, f.dir, "p.wasm")
+		eventually(t, "they are held", func() bool { return status(r, "p").Waits == digestOf(g) })
+	}
+	wantSays(t, r, "p-say", "third")
+	closeNow(t, r) // ends what compares them
+	if pin, _ := f.lock(lock.Options{}).Pin("p"); pin.Digest != digestOf(third) || !pin.Refused(digestOf(evil())) {
+		t.Errorf("got pin %+v, want that of the third, with the rejection", pin)
+	}
+}
+
 func TestUpdates_devServesAnyBytes(t *testing.T) {
 	f := newLockedFolder(t)
 	f.options.Plugins = map[string]Config{"p": {Updates: UpdatesDev}}

@@ -76,7 +76,7 @@ func plain(err error) error {
 
 // check rejects values that this package never writes.
 func (p Pin) check() error {
-	digests := slices.Concat(p.Rejected, slices.Collect(maps.Values(p.Definitions)))
+	digests := slices.Concat(p.Rejected, p.Replaced, slices.Collect(maps.Values(p.Definitions)))
 	if p.Digest != "" || len(p.Rejected) == 0 {
 		digests = append(digests, p.Digest)
 	}

@@ -43,6 +43,7 @@ type Lock struct {
 	first  map[string]bool // of fresh, those without a digest in the lock
 	local  map[string]Pin  // of the file, to be added to the database
 	seen   state           // of the pins as last read
+	taken  int64           // the version of pins
 	news   bool            // update found a change that Refresh has not reported yet
 	unread error           // why the pins were never read; nil if they were
 	failed bool            // the last Refresh could not look
@@ -80,7 +81,6 @@ func (l *Lock) begin(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	addLocal(pins, l.local)
 	l.take(pins, seen)
 	return nil
 }
@@ -261,9 +261,28 @@ func (l *Lock) Save(ctx context.Context) error {
 // ErrMoved is returned for an approval of a change from other bytes than those that are approved by now.
 var ErrMoved = errors.New("other bytes were approved meanwhile")
 
-// Approve records the approval of a plugin and replaces its pin, with the rejections. before is the digest that the pin
-// had when the change was shown, "" for none; ErrMoved is returned if it has another one by now.
+// Approve records the operator's approval of a plugin and replaces its pin. The rejections of other bytes stay. before is the
+// digest that the pin had when the change was shown, "" for none; ErrMoved is returned if it has another one by now.
 func (l *Lock) Approve(ctx context.Context, name, before string, p Pin) error {
+	return l.approve(ctx, name, before, p, func(Pin) error { return nil })
+}
+
+// ErrRefused is returned for an approval without the operator of bytes that were rejected, or replaced by others.
+var ErrRefused = errors.New("only the operator can approve these bytes again")
+
+// Update is Approve without the operator. The error is ErrRefused for bytes that the operator has rejected, and for those
+// that others replaced: the older file of another host would come back.
+func (l *Lock) Update(ctx context.Context, name, before string, p Pin) error {
+	return l.approve(ctx, name, before, p, func(now Pin) error {
+		if now.Refused(p.Digest) || slices.Contains(now.Replaced, p.Digest) {
+			return fmt.Errorf("plugin %q: %w", name, ErrRefused)
+		}
+		return nil
+	})
+}
+
+// approve is Approve unless check, which gets the present pin, returns an error.
+func (l *Lock) approve(ctx context.Context, name, before string, p Pin, check func(now Pin) error) error {
 	if err := l.Copies.Send(ctx, p); err != nil {
 		return err
 	}
@@ -281,7 +300,9 @@ func (l *Lock) Approve(ctx context.Context, name, before string, p Pin) error {
 		case now.Digest != before && now.Digest != p.Digest:
 			refused = fmt.Errorf("plugin %q: %w: nothing was changed, look at it again", name, ErrMoved)
 		default:
-			pins[name] = p
+			if refused = check(now); refused == nil {
+				pins[name] = p.replacing(now)
+			}
 		}
 	}, nil)
 	return cmp.Or(err, refused)
@@ -301,7 +322,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 		return nil
 	}
 	l.mu.Lock()
-	local := l.local
+	local, began := l.local, l.taken
 	l.mu.Unlock()
 	pins, seen, err := l.place.update(ctx, func(pins map[string]Pin) {
 		addLocal(pins, local)
@@ -317,15 +338,19 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 			delete(l.fresh, name)
 		}
 	}
+	l.local = nil // it is there
+	if l.taken != began && l.taken > seen.version {
+		return nil // a later change is known, which has this one
+	}
 	before := l.pins
 	l.take(pins, seen)
-	l.local = nil                                       // it is there
 	l.news = l.news || !reflect.DeepEqual(before, pins) // changed by a different process
 	return nil
 }
 
 // take sets the known pins; fresh pins that are not in them stay trusted. mu must be held.
 func (l *Lock) take(pins map[string]Pin, seen state) {
+	addLocal(pins, l.local)
 	maps.DeleteFunc(l.first, func(name string, _ bool) bool { return pins[name].Digest != "" })
 	for name, n := range l.fresh {
 		if _, known := pins[name]; !known && otherCase(pins, name) != "" {
@@ -336,7 +361,7 @@ func (l *Lock) take(pins map[string]Pin, seen state) {
 			pins[name] = next
 		}
 	}
-	l.pins, l.seen, l.unread = pins, seen, nil
+	l.pins, l.seen, l.taken, l.unread = pins, seen, seen.version, nil
 }
 
 // Refresh reads the lock again if it changed. It also reports changes that update found since the last Refresh. On

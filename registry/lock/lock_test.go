@@ -1,11 +1,13 @@
 package lock
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,11 +170,11 @@ func TestReject_isNeverTrusted(t *testing.T) {
 
 func TestReject_limitsDigests(t *testing.T) {
 	var p Pin
-	for n := range 3 * maxRejected {
+	for n := range 3 * maxDigests {
 		p = p.rejecting(digest(n))
 	}
-	if len(p.Rejected) != maxRejected || !p.Refused(digest(3*maxRejected-1)) {
-		t.Errorf("got %d rejected digests, want %d with the last one", len(p.Rejected), maxRejected)
+	if len(p.Rejected) != maxDigests || !p.Refused(digest(3*maxDigests-1)) {
+		t.Errorf("got %d rejected digests, want %d with the last one", len(p.Rejected), maxDigests)
 	}
 }
 
@@ -276,6 +278,69 @@ func TestApprove_needsThePinBefore(t *testing.T) {
 			t.Errorf("%+v: got %v, want moved %v", c, err, c.moved)
 		}
 		wantDigest(t, l, "p", digest(c.want))
+	}
+}
+
+// Without the operator, bytes that were rejected meanwhile are not approved, and none that others replaced: the rejections
+// and the replaced bytes are known behind each approval.
+func TestUpdate_leavesBytesToTheOperator(t *testing.T) {
+	o := options(t)
+	l, other := open(t, o), open(t, o)
+	pin := func(n int) Pin { return terms(n).Pin("p.wasm") }
+	if err := errors.Join(l.Approve(t.Context(), "p", "", pin(1)), l.Update(t.Context(), "p", digest(1), pin(2)), other.Reject(t.Context(), "p", digest(3))); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 3} { // replaced, rejected
+		if err := l.Update(t.Context(), "p", digest(2), pin(n)); !errors.Is(err, ErrRefused) {
+			t.Errorf("code %d: got %v, want %v", n, err, ErrRefused)
+		}
+	}
+	if err := errors.Join(l.Update(t.Context(), "p", digest(2), pin(4)), l.Approve(t.Context(), "p", digest(4), pin(1))); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, o)
+	wantDigest(t, again, "p", digest(1))
+	if p, _ := again.Pin("p"); !p.Refused(digest(3)) || !slices.Equal(p.Replaced, []string{digest(2), digest(4)}) {
+		t.Errorf("got rejected %v and replaced %v, want code 3, and codes 2 and 4", p.Rejected, p.Replaced)
+	}
+	if err := again.Approve(t.Context(), "p", digest(1), pin(3)); err != nil { // by the operator
+		t.Fatal(err)
+	}
+	if p, _ := again.Pin("p"); p.Refused(digest(3)) {
+		t.Error("approved bytes are rejected")
+	}
+}
+
+// late is a place whose update returns behind a later one.
+type late struct {
+	place
+	then func()
+}
+
+func (p late) update(ctx context.Context, change func(map[string]Pin)) (map[string]Pin, state, error) {
+	pins, seen, err := p.place.update(ctx, change)
+	p.then()
+	return pins, seen, err
+}
+
+// An update that returns late does not put back the pins of before a later one.
+func TestUpdate_thatReturnsLateHidesNoOther(t *testing.T) {
+	l := open(t, sharedOptions(t))
+	if err := l.Approve(t.Context(), "p", "", terms(1).Pin("p.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	real := l.place
+	l.place = late{real, func() {
+		l.place = real
+		if err := l.Reject(t.Context(), "p", digest(7)); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := l.Reject(t.Context(), "q", digest(8)); err != nil {
+		t.Fatal(err)
+	}
+	if p, _ := l.Pin("p"); !p.Refused(digest(7)) {
+		t.Errorf("got %+v, want the rejection in force", p)
 	}
 }
 

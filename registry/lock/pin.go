@@ -30,6 +30,7 @@ type Pin struct {
 	Wants       []json.RawMessage `json:"wants,omitempty"`
 	Definitions map[string]string `json:"definitions,omitempty"` // the Hash of each
 	Rejected    []string          `json:"rejected,omitempty"`    // rejected digests, the latest last
+	Replaced    []string          `json:"replaced,omitempty"`    // digests that were approved before, the latest last
 	Origin      *Origin           `json:"origin,omitempty"`      // the source of the bytes; nil for a file put there by hand
 }
 
@@ -68,15 +69,29 @@ func (p Pin) known() bool { return p.Digest != "" || len(p.Rejected) > 0 }
 // Refused reports whether a digest was rejected.
 func (p Pin) Refused(digest string) bool { return slices.Contains(p.Rejected, digest) }
 
-// maxRejected limits the rejected digests of one plugin, so that frequent replacements of a file cannot grow the lock
-// file.
-const maxRejected = 16
+// maxDigests limits the rejected digests of one plugin, and the replaced ones, so that frequent replacements of a file
+// cannot grow the lock file.
+const maxDigests = 16
 
 func (p Pin) rejecting(digest string) Pin {
-	p.Rejected = slices.DeleteFunc(slices.Clone(p.Rejected), func(d string) bool { return d == digest })
-	p.Rejected = append(p.Rejected, digest)
-	p.Rejected = p.Rejected[max(0, len(p.Rejected)-maxRejected):]
+	p.Rejected = append(without(p.Rejected, digest), digest)
+	p.Rejected = p.Rejected[max(0, len(p.Rejected)-maxDigests):]
 	return p
+}
+
+// replacing returns the pin with what is known of the one that it replaces.
+func (p Pin) replacing(old Pin) Pin {
+	p.Rejected, p.Replaced = without(old.Rejected, p.Digest), without(old.Replaced, p.Digest)
+	if old.Digest != "" && old.Digest != p.Digest {
+		p.Replaced = append(without(p.Replaced, old.Digest), old.Digest)
+		p.Replaced = p.Replaced[max(0, len(p.Replaced)-maxDigests):]
+	}
+	return p
+}
+
+// without returns a copy of digests without one.
+func without(digests []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(digests), func(d string) bool { return d == one })
 }
 
 // Hashes returns the Hash of each definition.

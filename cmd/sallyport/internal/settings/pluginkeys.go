@@ -42,7 +42,7 @@ func PluginKeys() []PluginKey {
 		{"random", "`real`, `seeded`", "`real`", "`seeded`: random numbers are the same in each call"},
 		{"learn", "`true`, `false`", "`false`", "`true`: the audit log records the grants that each call needs, for `sallyport learn`"},
 		{"record", "days", "nothing is recorded", "for how long, such as `7d` and at most `30d`, its calls are recorded with the host's answers, sealed in the state folder: `sallyport approve` and `update` run them again with new bytes and show what would differ. Its clocks then advance with its host calls only, and the first MiB of an answer is read before the plugin gets it. At most 256 calls and 32 MiB are kept, and no call of more than 1 MiB"},
-		{"updates", "`approve`, `same-interface`", "`approve`", "`same-interface`: new bytes serve without an answer if their imports, wants and definitions equal the approved ones"},
+		{"updates", "`approve`, `same-interface`", "`approve`", "`same-interface`: new bytes serve without an answer if their imports, wants and definitions equal the approved ones, unless they were rejected or replaced before"},
 		{"dev", "`true`, `false`", "`false`", "`true`: any bytes of the file serve, under the plugin's grants; for a plugin in development"},
 		{"workspace", "path", "the host's", "the folder of `{workspace}`"},
 		{"grants", "grants", "nothing", "its permissions"},
