@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -70,6 +71,9 @@ func (f *follower) watch() (told bool) {
 	var watched []string
 	told = true
 	for _, path := range f.Files {
+		if overLink(path) {
+			told = false // the system tells nothing of a link that gets another target
+		}
 		err := f.events.system.Add(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			path = filepath.Dir(path)
@@ -88,4 +92,18 @@ func (f *follower) watch() (told bool) {
 	}
 	f.watched = watched
 	return told
+}
+
+// overLink reports whether a path is a symbolic link, or leads over one.
+func overLink(path string) bool {
+	path, err := filepath.Abs(path)
+	for ; err == nil; path = filepath.Dir(path) {
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
+	return true // unknown
 }

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -71,6 +72,26 @@ func (d *followed) sees(want string) {
 			return
 		}
 	}
+}
+
+// The system tells nothing of a link that gets another target, so looks at a file behind one go on.
+func TestFollow_looksBehindLinks(t *testing.T) {
+	dir := t.TempDir()
+	for _, release := range []string{"1", "2"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, release), 0o700), os.WriteFile(filepath.Join(dir, release, "f"), []byte(release), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	current := filepath.Join(dir, "current")
+	if err := os.Symlink("1", current); err != nil {
+		t.Fatal(err)
+	}
+	d := follow(t, fsnotify.NewWatcher, 0, filepath.Join(current, "f"))
+	d.sees("1")
+	if err := errors.Join(os.Symlink("2", current+".new"), os.Rename(current+".new", current)); err != nil {
+		t.Fatal(err)
+	}
+	d.sees("2")
 }
 
 // A look follows each change of a file: in place, by a replacement, as a new file. Nothing else leads to one but the slow
