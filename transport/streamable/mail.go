@@ -53,11 +53,9 @@ func (x *exchange) passOn(s *session, r *protocol.Response) *refusal {
 
 // notify sends a message that belongs to no request: on the stream of this host, or by mail if that has no reader.
 func (s *session) notify(msg []byte) {
-	if s.standing.attached() {
-		s.standing.send(msg)
-		return
+	if !s.standing.offer(msg) {
+		s.mail.put(s.letter(toClient, msg))
 	}
-	s.mail.put(s.letter(toClient, msg))
 }
 
 // deliver hands the mail of a session to its calls and to its standing stream in this process.
@@ -88,8 +86,8 @@ func (h *Handler) hand(ctx context.Context, s *session, r *store.Record) (is boo
 			return false, nil
 		}
 		data, is := h.pool.claim(ctx, r)
-		if is {
-			s.standing.send(data)
+		if is && !s.standing.offer(data) { // the client has left meanwhile
+			s.mail.put(s.letter(toClient, data))
 		}
 		return is, nil
 	}

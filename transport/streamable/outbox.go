@@ -146,13 +146,28 @@ func (s *eventStream) send(msg []byte) { s.add(msg, false) }
 // end ends the stream with a last message, which may be nil.
 func (s *eventStream) end(msg []byte) { s.add(msg, true) }
 
-func (s *eventStream) add(msg []byte, last bool) {
-	b := s.box
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s.ended {
-		return
+// offer is send if the stream has a reader, and reports whether it has.
+func (s *eventStream) offer(msg []byte) bool {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	if s.reader == nil || s.ended {
+		return false
 	}
+	s.put(msg, false)
+	return true
+}
+
+func (s *eventStream) add(msg []byte, last bool) {
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	if !s.ended {
+		s.put(msg, last)
+	}
+}
+
+// put adds a message to a stream that has not ended. The lock is held.
+func (s *eventStream) put(msg []byte, last bool) {
+	b := s.box
 	s.ended = last
 	if msg != nil {
 		s.sent++

@@ -208,3 +208,17 @@ func TestEventStream_repeatsWhatWasNotWritten(t *testing.T) {
 	r, _ = b.resume("0-1")
 	wantEvents(t, r, "open 0-2=b")
 }
+
+// A message for a client that has opened its stream at another host is not kept here: the caller mails it.
+func TestEventStream_offersNothingWithoutAReader(t *testing.T) {
+	s := newOutbox("P.1.", nil).stream()
+	r := s.open()
+	if !s.offer([]byte("a")) {
+		t.Error("got false, want the message taken")
+	}
+	wantEvents(t, r, "open P.1.0-1=a")
+	s.displace(false, 0)
+	if s.offer([]byte("b")) || len(s.box.kept) > 1 {
+		t.Errorf("got %d events, want the one of before", len(s.box.kept))
+	}
+}
