@@ -92,7 +92,11 @@ func (k *keeper) keep(p *plan) {
 			return // left to the next run
 		}
 		if kept {
-			k.send(name, pin)
+			if !k.send(name, pin) {
+				k.mu.Lock()
+				delete(k.seen, key) // the next look tries again
+				k.mu.Unlock()
+			}
 		} else if err := k.keepBytes(name, m, terms); err != nil {
 			k.log.Warn("the bytes of a plugin are not kept, so they are not pinned", "plugin", name, "error", err)
 		}
@@ -100,10 +104,13 @@ func (k *keeper) keep(p *plan) {
 }
 
 // send stores the copy of a pin in the database, if it is not there: a lock file was used before, or the database is a new one.
-func (k *keeper) send(name string, pin lock.Pin) {
-	if err := k.lock.Copies.Send(k.life.stop, pin); err != nil && k.life.stop.Err() == nil {
+// It returns false if that failed.
+func (k *keeper) send(name string, pin lock.Pin) bool {
+	err := k.lock.Copies.Send(k.life.stop, pin)
+	if err != nil && k.life.stop.Err() == nil {
 		k.log.Warn("other hosts cannot get the approved bytes of a plugin from the database", "plugin", name, "error", err)
 	}
+	return err == nil
 }
 
 const (
@@ -247,6 +254,8 @@ func (k *keeper) admission(p *plan) func(context.Context) error {
 				"plugin %q is held: another host has pinned other bytes of that name, and sallyport list says which", name)}
 		}
 		switch {
+		case err != nil && l.Store() != nil && !l.Unsaved(name): // the error is that of another plugin
+			return nil
 		case err != nil && l.Store() != nil: // another host may pin other bytes meanwhile
 			return &runtime.EndError{Kind: runtime.KindUnavailable, Message: fmt.Sprintf("plugin %q is held until its bytes are pinned: %v", name, err)}
 		case err != nil && ctx.Err() == nil: // an unwritable state folder must not block calls

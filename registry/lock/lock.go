@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ type Options struct {
 	File string // the lock file; it need not exist
 	Keep string // the folder for copies of approved bytes; "" stores none
 	// Store holds the pins in place of the file, for the hosts of a database; nil is the file. Pins of the file whose names it
-	// does not have are added to it.
+	// does not have are added to it, and the file is renamed.
 	Store *store.Store
 	// Later opens the lock of a database that cannot be reached. It approves nothing until a Refresh reaches it.
 	Later bool
@@ -73,7 +75,14 @@ func Open(o Options) (*Lock, error) {
 // begin reads the pins for the first time, and adds those of the file to a database.
 func (l *Lock) begin(ctx context.Context) error {
 	if len(l.local) > 0 && !l.o.ReadOnly {
-		return l.update(ctx, func(map[string]Pin) {}, nil)
+		if err := l.update(ctx, func(map[string]Pin) {}, nil); err != nil {
+			return err
+		}
+		// Once: a pin that is removed from the database later must not come back.
+		if err := os.Rename(l.o.File, l.o.File+broughtSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the pins of the lock file are in the database now, and the file has to go: %w", err)
+		}
+		return nil
 	}
 	pins, seen, err := l.place.read(ctx)
 	if err != nil {
@@ -84,6 +93,9 @@ func (l *Lock) begin(ctx context.Context) error {
 	l.take(pins, seen)
 	return nil
 }
+
+// broughtSuffix is added to the name of a lock file whose pins were added to a database.
+const broughtSuffix = ".in-database"
 
 // addLocal adds the pins of the file whose names a database does not have: other bytes of such a name, held or rejected
 // so far, would be trusted as the first ones.
@@ -225,7 +237,8 @@ func (l *Lock) Unwritten(name string) bool {
 }
 
 // Save writes the pins of all stored bytes: a pin without its bytes could hold a plugin back but not serve the approved
-// bytes. If the lock has a different pin by now, that one stays.
+// bytes. If the lock has a different pin by now, that one stays. Those whose bytes cannot be stored for other hosts are not
+// written, and the rest is.
 func (l *Lock) Save(ctx context.Context) error {
 	if l.o.ReadOnly {
 		return nil
@@ -238,15 +251,17 @@ func (l *Lock) Save(ctx context.Context) error {
 		}
 	}
 	l.mu.Unlock()
-	if len(ready) == 0 {
-		return nil
-	}
-	for _, n := range ready {
+	var unsent error
+	for name, n := range ready {
 		if err := l.Copies.Send(ctx, n); err != nil {
-			return err
+			unsent = errors.Join(unsent, fmt.Errorf("plugin %q: %w", name, err))
+			delete(ready, name)
 		}
 	}
-	return l.update(ctx, func(pins map[string]Pin) {
+	if len(ready) == 0 {
+		return unsent
+	}
+	err := l.update(ctx, func(pins map[string]Pin) {
 		for name, n := range ready {
 			if _, known := pins[name]; !known && otherCase(pins, name) != "" {
 				continue
@@ -256,6 +271,7 @@ func (l *Lock) Save(ctx context.Context) error {
 			}
 		}
 	}, ready)
+	return errors.Join(unsent, err)
 }
 
 // ErrMoved is returned for an approval of a change from other bytes than those that are approved by now.

@@ -120,3 +120,34 @@ func TestShared_prunesWhatNoPinNeeds(t *testing.T) {
 		t.Errorf("approved bytes: got %v, want success", err)
 	}
 }
+
+// One copy that was damaged keeps its own plugin from being pinned, and no other.
+func TestShared_pinsWhatHasItsBytes(t *testing.T) {
+	l := open(t, sharedOptions(t))
+	for name, code := range map[string]string{"bad": "torn", "good": "good"} {
+		of := described(name)
+		if err := l.Copies.Put([]byte(code), of); err != nil {
+			t.Fatal(err)
+		}
+		l.Trust(name, of.Pin(name+".wasm"))
+	}
+	if err := l.Save(t.Context()); err == nil || !strings.Contains(err.Error(), `plugin "bad": `) || l.Unsaved("good") || !l.Unsaved("bad") {
+		t.Errorf("got %v, want only the good one pinned", err)
+	}
+}
+
+// A lock file is brought to the database once: a pin that was removed there does not come back from the disk of another host.
+func TestShared_aLockFileBringsNoPinBack(t *testing.T) {
+	o := sharedOptions(t)
+	of := elsewhere(t, o)
+	if err := open(t, Options{File: of.File}).Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, open(t, of), "a", digest(1))
+	l := open(t, o)
+	wantDigest(t, l, "a", digest(1))
+	if err := l.Forget(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantDigest(t, open(t, of), "a", "")
+}
