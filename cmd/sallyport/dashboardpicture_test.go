@@ -192,8 +192,10 @@ func picture(t *testing.T, figures []string) {
 	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	const row, columns = 205, 3 // pixels of a figure with its gap
+	size := fmt.Sprintf("--window-size=1230,%d", 60+row*((len(figures)+columns-1)/columns))
 	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--user-data-dir="+t.TempDir(), "--window-size=1210,1060", "--screenshot="+png, "file://"+file).CombinedOutput()
+		"--user-data-dir="+t.TempDir(), size, "--screenshot="+png, "file://"+file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("got %v, %s, want a picture", err, out)
 	}
