@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -330,16 +329,13 @@ func TestPool_streamsWithoutTheStore(t *testing.T) {
 func TestPool_aStreamBeginsBesideABusyOne(t *testing.T) {
 	host := poolHosts(t, 1, Options{Tokens: people})[0]
 	s := host.h.sessions.peek(host.starts("a")["Mcp-Session-Id"])
-	const most = 200_000
-	var sent atomic.Int64
 	var begun, busy sync.WaitGroup
 	begun.Add(1)
 	stop := make(chan struct{})
 	busy.Go(func() {
 		stream := s.box.answer([]byte("1"))
-		for n := range most {
+		for n := 0; ; n++ {
 			stream.send([]byte(`"busy"`))
-			sent.Add(1)
 			if n == 100 {
 				begun.Done()
 			}
@@ -351,10 +347,7 @@ func TestPool_aStreamBeginsBesideABusyOne(t *testing.T) {
 		}
 	})
 	begun.Wait()
-	s.box.saver.wait(t.Context())
-	if n := sent.Load(); n == most {
-		t.Error("the wait ended behind the busy stream, want before it")
-	}
+	s.box.saver.wait(t.Context()) // which would not end behind the busy stream
 	close(stop)
 	busy.Wait()
 }
