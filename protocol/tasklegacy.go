@@ -183,8 +183,7 @@ func relation(t *task.Task) json.RawMessage {
 }
 
 // askForTask sends the questions of a task to its client by tell, unless they are already being asked, here or by another
-// process. If final, no
-// answer counts as cancelled; otherwise the task continues to wait.
+// process. If final, no answer counts as cancelled; otherwise the task continues to wait.
 func (c *Conn) askForTask(ctx context.Context, t *task.Task, tell func(...[]byte), final bool) error {
 	m := c.server.tasks
 	now, release, ok, err := m.ClaimQuestions(ctx, *t, c.server.opts.AskTime)

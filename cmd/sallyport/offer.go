@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
-// offered prepares the plugin of a link for the page of the console, by the way of add.
+// offered prepares the plugin of a link for the page of the console, as add does.
 func offered(ctx context.Context, s *settings.Settings, log *slog.Logger, link string) (*host.Offered, error) {
 	c, err := candidateOf(ctx, s, log, link)
 	if next := ui.NextStep(err); next != "" {

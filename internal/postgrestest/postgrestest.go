@@ -35,6 +35,17 @@ type Server struct {
 	logs *os.File
 }
 
+// New starts a server for one test, which may end it.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
 // Start makes a server in a new folder, and starts it. It is fast rather than durable: it does not wait for the disk.
 func Start() (*Server, error) {
 	dir, err := os.MkdirTemp("/dev/shm", "sp-postgres-") // in memory, and short, for the path of the socket

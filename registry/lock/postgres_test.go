@@ -12,17 +12,6 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/postgrestest"
 )
 
-// server starts a server for one test, which may end it.
-func server(t *testing.T) *postgrestest.Server {
-	t.Helper()
-	s, err := postgrestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 // at returns the options of a machine with this database.
 func at(t *testing.T, url string) Options {
 	t.Helper()
@@ -48,7 +37,7 @@ func refreshed(t *testing.T, l *Lock) {
 
 // A host that starts while the database is away approves nothing, and trusts nothing, until it is back. A command fails.
 func TestPostgres_approvesNothingUntilItIsReached(t *testing.T) {
-	s := server(t)
+	s := postgrestest.New(t)
 	url := s.URL("owner", "public")
 	if err := open(t, at(t, url)).Approve(t.Context(), "a", "", terms(1).Pin("a.wasm")); err != nil {
 		t.Fatal(err)
@@ -88,7 +77,7 @@ func TestPostgres_approvesNothingUntilItIsReached(t *testing.T) {
 // A host that runs while the database is away, or silent, keeps its pins, and takes over what others approved when it is
 // back. Nothing is approved meanwhile.
 func TestPostgres_keepsItsPinsWhileItIsAway(t *testing.T) {
-	s := server(t)
+	s := postgrestest.New(t)
 	line := s.NewLine(t)
 	for name, lose := range map[string]func(){"away": line.Cut, "silent": line.Silence} {
 		l, other := open(t, at(t, line.URL)), open(t, at(t, s.URL("owner", "public")))
@@ -117,7 +106,7 @@ func TestPostgres_keepsItsPinsWhileItIsAway(t *testing.T) {
 
 // An approval and a rejection wake the other hosts.
 func TestPostgres_wakesOtherHosts(t *testing.T) {
-	s := server(t)
+	s := postgrestest.New(t)
 	l, other := open(t, at(t, s.URL("owner", "public"))), open(t, at(t, s.URL("owner", "public")))
 	wake, _, stop := l.Changes()
 	defer stop()

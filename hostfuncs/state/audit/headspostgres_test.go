@@ -16,20 +16,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/postgrestest"
 )
 
-// server starts a server for one test, which may end it.
-func server(t *testing.T) *postgrestest.Server {
-	t.Helper()
-	s, err := postgrestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 // The role of the hosts can neither remove a head nor set it back, with any statement.
 func TestHeads_areKeptByTheDatabase(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	script, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "postgres.sql"))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +61,7 @@ func TestHeads_areKeptByTheDatabase(t *testing.T) {
 
 // While the database is away lines are written, and the head is recorded when it is back.
 func TestLog_recordsItsHeadAfterTheDatabaseWasAway(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	h := &audit.Heads{Store: storetest.Open(t, store.Options{URL: at.URL("owner", "public")}), Host: "one"}
 	if err := errors.Join(h.Store.Check(t.Context()), at.Crash()); err != nil {
 		t.Fatal(err)

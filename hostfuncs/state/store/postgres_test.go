@@ -21,20 +21,9 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/postgrestest"
 )
 
-// server starts a server for one test, which may end it.
-func server(t *testing.T) *postgrestest.Server {
-	t.Helper()
-	s, err := postgrestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 // While the database is away, writes are refused and nothing that was stored is lost. The store connects by itself.
 func TestPostgres_goesOnAfterTheDatabaseWasAway(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	s := storetest.Open(t, store.Options{URL: at.URL("owner", "public")})
 	kept := add(t, s, store.Record{ID: "kept", Data: []byte("x")})
 	if err := at.Crash(); err != nil {
@@ -67,7 +56,7 @@ func TestPostgres_goesOnAfterTheDatabaseWasAway(t *testing.T) {
 
 // A database that nothing arrives from is away, long before the time that a slow one has.
 func TestPostgres_noticesASilentDatabase(t *testing.T) {
-	line := server(t).NewLine(t)
+	line := postgrestest.New(t).NewLine(t)
 	s := storetest.Open(t, store.Options{URL: line.URL})
 	add(t, s, store.Record{ID: "kept"})
 	line.Silence()
@@ -92,7 +81,7 @@ func TestPostgres_noticesASilentDatabase(t *testing.T) {
 
 // A store whose database is away at the start opens it later.
 func TestPostgres_opensTheDatabaseLater(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	if err := at.Crash(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +104,7 @@ func TestPostgres_opensTheDatabaseLater(t *testing.T) {
 
 // A commit whose connection is lost is either stored or refused, and Landed tells the same.
 func TestPostgres_landedTellsTheOutcomeOfALostCommit(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	s := storetest.Open(t, store.Options{URL: at.URL("owner", "public")})
 	batch := []store.Batch{{Space: store.Space{Plugin: "p"}, Quota: 1 << 20, Writes: []store.Write{{Key: "k", Value: []byte("1")}}}}
 	err := s.CommitAll(t.Context(), batch, "land", func() error {
@@ -142,7 +131,7 @@ func TestPostgres_landedTellsTheOutcomeOfALostCommit(t *testing.T) {
 
 // The roles of docs/postgres.sql suffice: the owner makes the tables, the host's role uses them and can make none.
 func TestPostgres_runsWithLeastPrivilege(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	script, err := os.ReadFile("../../../docs/postgres.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +227,7 @@ func TestPostgres_neverShowsThePassword(t *testing.T) {
 
 // A password is read from the file that ?passfile= names.
 func TestPostgres_readsThePasswordFile(t *testing.T) {
-	at := server(t)
+	at := postgrestest.New(t)
 	if out, err := at.SQL("owner", "ALTER ROLE owner PASSWORD 'right'"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/internal/postgrestest"
 )
 
 // The disaster drill of docs/operating.md: a dump that pg_dump makes while hosts write is restored on a new server, after
@@ -20,7 +21,7 @@ func TestPostgres_isRestoredOnANewServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := server(t)
+	lost := postgrestest.New(t)
 	if out, err := lost.SQL("owner", string(roles)); err != nil {
 		t.Fatal(out, err)
 	}
@@ -44,7 +45,7 @@ func TestPostgres_isRestoredOnANewServer(t *testing.T) {
 	if err := errors.Join(<-ended, lost.Crash()); err != nil {
 		t.Fatal(err)
 	}
-	found := server(t)
+	found := postgrestest.New(t)
 	if out, err := found.SQL("owner", string(roles)); err != nil {
 		t.Fatal(out, err)
 	}
