@@ -47,7 +47,7 @@ type options struct {
 func suites() []suite {
 	return []suite{
 		{"stdio", benchStdio}, {"extism", benchExtism}, {"instances", benchInstances}, {"tools", benchTools}, {"languages", benchLanguages}, {"peers", benchPeers}, {"startup", benchStartup}, {"firstcall", benchFirstCall}, {"fifty", benchFifty}, {"cores", benchCores},
-		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"questions", benchQuestions}, {"stores", benchStores}, {"scale", benchScale}, {"fairness", benchFairness},
+		{"metering", benchMetering}, {"files", benchFiles}, {"gate", benchGate}, {"auth", benchAuth}, {"questions", benchQuestions}, {"stores", benchStores}, {"scale", benchScale}, {"fairness", benchFairness},
 		{"wrapped", benchWrapped}, {"servers", benchServers}, {"idle", benchIdleServers}, {"github", benchGitHub},
 	}
 }
