@@ -57,11 +57,18 @@ func (a *analysis) writeFunction(out []byte, i int, body []byte, at int) []byte 
 type coder struct {
 	*analysis
 	out  []byte
-	temp uint32 // index of an added i64 local; a second one follows if the function calls or pays
+	temp uint32 // index of an added i64 local for the fuel; see scratch and entryDepth
 	// quiet is the end of the loop in which temp holds the fuel, so that the fuel is not loaded from memory: the
 	// latency of reloading a value just stored would dominate short loops.
 	quiet uint32
 }
+
+// scratch is the index of a second added local, if the function calls or pays.
+func (c *coder) scratch() uint32 { return c.temp + 1 }
+
+// entryDepth is the index of a third one, if the function calls: it holds the depth from before the entry. A way out
+// stores it again, since loading a value that a call has just stored would cost its latency for each return.
+func (c *coder) entryDepth() uint32 { return c.temp + 2 }
 
 func (c *coder) locals() {
 	f := c.f
@@ -72,7 +79,9 @@ func (c *coder) locals() {
 	c.out = binary.AppendUvarint(c.out, uint64(f.groups)+1)
 	c.out = append(c.out, f.body[f.groupsAt:f.first]...)
 	n := byte(1)
-	if f.calls > 0 || f.pays {
+	if f.calls > 0 {
+		n = 3
+	} else if f.pays {
 		n = 2
 	}
 	c.out = append(c.out, n, typeI64)
@@ -94,9 +103,10 @@ func (c *coder) enter() {
 		return
 	}
 	c.op(opGlobalGet, c.depth())
+	c.op(opLocalTee, c.entryDepth())
 	c.i64(f.weight())
 	c.out = append(c.out, opI64Sub)
-	c.op(opLocalTee, c.temp+1)
+	c.op(opLocalTee, c.scratch())
 	c.op(opGlobalSet, c.depth())
 	if f.early < 0 {
 		c.refillIf(c.pushBoth)
@@ -115,7 +125,7 @@ func (c *coder) enter() {
 // pushBoth pushes a value that is negative if the fuel or the depth is.
 func (c *coder) pushBoth() {
 	c.pushTemp()
-	c.op(opLocalGet, c.temp+1)
+	c.op(opLocalGet, c.scratch())
 	c.out = append(c.out, opI64Or)
 }
 
@@ -130,11 +140,9 @@ func (c *coder) exit() {
 	c.out = append(c.out, opEnd)
 }
 
-// giveBack adds the weight of the function, which it took at its entry, to the depth again.
+// giveBack restores the depth.
 func (c *coder) giveBack() {
-	c.op(opGlobalGet, c.depth())
-	c.i64(c.f.weight())
-	c.out = append(c.out, opI64Add)
+	c.op(opLocalGet, c.entryDepth())
 	c.op(opGlobalSet, c.depth())
 }
 
@@ -247,7 +255,7 @@ func (c *coder) refillIf(push func()) {
 
 // payFor subtracts the i32 on the top of the stack, shifted, from the fuel, and leaves that i32 on the stack.
 func (c *coder) payFor(at uint32, shift int8) {
-	n := c.temp + 1
+	n := c.scratch()
 	c.out = append(c.out, opI64ExtendI32U)
 	c.op(opLocalSet, n)
 	c.load(at)

@@ -17,7 +17,7 @@
 // same code on the same input.
 //
 // A second counter, [DepthGlobal], bounds recursion before the engine's own stack is exhausted, which would cost far
-// more. Functions with calls subtract their weight at entry and add it back on every way out, tail calls included.
+// more. Functions with calls subtract their weight at entry and restore it on every way out, tail calls included.
 // While it is below zero, every entry calls refill too, and the host must end the guest there. One branch checks both
 // counters.
 //
