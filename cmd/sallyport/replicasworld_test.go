@@ -62,7 +62,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	t.Cleanup(func() { _ = c.database.Close() })
 	dir := t.TempDir()
-	if c.log, err = os.Create(filepath.Join(replicasLogs(t), "hosts.log")); err != nil {
+	if c.log, err = os.Create(filepath.Join(replicasLogs(t), t.Name()+".log")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.log.Close() })

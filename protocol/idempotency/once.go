@@ -155,18 +155,27 @@ func (k *Keeper) Do(ctx context.Context, c Call, run func() (jsonraw.Object, err
 
 // claim takes the key of a call. If it returns no claim, its result or error is the answer of the call.
 func (k *Keeper) claim(ctx context.Context, c *Call) (*Claim, jsonraw.Object, error) {
+	claim, err := k.first(ctx, c)
+	if errors.Is(err, store.ErrExists) {
+		return k.taken(ctx, c)
+	}
+	return claim, nil, err
+}
+
+// first takes a key that no call has used. The error is store.ErrExists if one has.
+func (k *Keeper) first(ctx context.Context, c *Call) (*Claim, error) {
 	wanted, s := k.fresh(c)
 	if err := k.Store.Hold(k.Owner); err != nil {
-		return nil, nil, cannotKeep(err)
+		return nil, cannotKeep(err)
 	}
 	record, err := k.Store.Add(ctx, store.Reply, wanted)
 	if errors.Is(err, store.ErrExists) {
-		return k.taken(ctx, c, wanted)
+		return nil, err
 	}
 	if err != nil {
-		return nil, nil, cannotKeep(err)
+		return nil, cannotKeep(err)
 	}
-	return &Claim{store: k.Store, owner: k.Owner, record: record, state: s}, nil, nil
+	return &Claim{store: k.Store, owner: k.Owner, record: record, state: s}, nil
 }
 
 func cannotKeep(err error) error {
@@ -178,7 +187,7 @@ func cannotKeep(err error) error {
 }
 
 // taken handles a key in use: it continues with the key or returns the stored answer.
-func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Claim, jsonraw.Object, error) {
+func (k *Keeper) taken(ctx context.Context, c *Call) (*Claim, jsonraw.Object, error) {
 	first, s, err := k.read(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -187,6 +196,7 @@ func (k *Keeper) taken(ctx context.Context, c *Call, wanted store.Record) (*Clai
 		o, err := k.repeated(ctx, c, &s, &first)
 		return nil, o, err
 	}
+	wanted, _ := k.fresh(c)
 	s = state{Sum: s.Sum, Phase: runs, Owner: k.Owner, Call: c.ID, Intents: s.Intents}
 	wanted.Version, wanted.Data = first.Version, s.encode()
 	record, err := k.Store.Replace(ctx, store.Reply, wanted)
@@ -206,8 +216,10 @@ func (k *Keeper) read(ctx context.Context, c *Call) (r store.Record, s state, er
 		err = json.Unmarshal(r.Data, &s)
 	}
 	switch {
-	case err != nil:
+	case errors.Is(err, store.ErrNotFound):
 		err = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the first call with this idempotency key has just failed", Err: err}
+	case err != nil:
+		err = &runtime.EndError{Kind: runtime.KindUnavailable, Message: "the idempotency key cannot be read", Err: err}
 	case !bytes.Equal(s.Sum, c.sum()):
 		err = jsonrpc.InvalidParams("the idempotency key was used with other arguments")
 	}

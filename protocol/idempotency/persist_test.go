@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // lossy returns a keeper whose changes fail at a step while a function of it returns an error.
@@ -62,6 +63,19 @@ func TestKeeper_storesTheOutcomeWhenTheDatabaseIsBack(t *testing.T) {
 		}
 		if got := said(t, k, call("ada", `{}`, ""), "two"); got != want {
 			t.Errorf("failed %t: got %s, want %s", failed, got, want)
+		}
+	}
+}
+
+// A task whose key has no room, or no database, is refused for that reason, and at once.
+func TestReserve_refusesWhatCannotBeKept(t *testing.T) {
+	for want, fault := range map[runtime.Kind]error{runtime.KindLimit: store.ErrFull, runtime.KindUnavailable: store.ErrUnavailable} {
+		tries := 0
+		k := lossy(t, "begin", func() error { tries++; return fault })
+		_, _, err := k.Reserve(t.Context(), call("ada", `{}`, "task"), func(string) bool { return false })
+		var end *runtime.EndError
+		if !errors.As(err, &end) || end.Kind != want || !errors.Is(err, fault) || !strings.Contains(end.Message, "cannot be kept") || tries != 1 {
+			t.Errorf("got %v after %d tries, want %v after one", err, tries, fault)
 		}
 	}
 }

@@ -17,7 +17,13 @@ const reservePause = 5 * time.Millisecond
 func (k *Keeper) Reserve(ctx context.Context, c Call, known func(task string) bool) (task string, release func(), err error) {
 	none := func() {}
 	for until := time.Now().Add(storeTime); ; {
-		claim, _, refused := k.claim(ctx, &c)
+		claim, refused := k.first(ctx, &c)
+		switch {
+		case errors.Is(refused, store.ErrExists):
+			claim, _, refused = k.taken(ctx, &c)
+		case refused != nil:
+			return "", none, refused
+		}
 		if claim != nil {
 			return c.Task, func() { claim.free(&c) }, nil
 		}

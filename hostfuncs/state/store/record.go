@@ -55,7 +55,7 @@ func bounds(k Kind) bound {
 	case Memory:
 		return bound{count: 1024, bytes: 16 << 20, evict: true}
 	case Reply:
-		return bound{count: 10_000, bytes: 64 << 20}
+		return bound{count: 100_000, bytes: 256 << 20} // each for a day: a service has one caller
 	case Spent:
 		return bound{count: 1_000_000, bytes: 1 << 30}
 	case Session:

@@ -149,7 +149,7 @@ func TestRecord_bounds(t *testing.T) {
 		t.Errorf("records of b: got %q, want b0 b1 b2 b3 b4", got)
 	}
 	for i := range 3 {
-		_, err := s.Add(ctx, store.Reply, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: append(large, large[:10<<20]...)})
+		_, err := s.Add(ctx, store.Head, store.Record{ID: fmt.Sprint(i), Principal: "a", Data: append(large, large[:10<<20]...)})
 		if want := i == 2; errors.Is(err, store.ErrFull) != want {
 			t.Errorf("large record %d: got %v, want %v: %t", i, err, store.ErrFull, want)
 		}
