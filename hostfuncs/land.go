@@ -124,9 +124,9 @@ func (l *landing) failure(err error, local bool, quota int64) error {
 	var key *store.ConflictError
 	switch {
 	case errors.Is(err, commit.ErrHalf):
-		end.Kind, end.Message = runtime.KindInternal, commit.ErrHalf.Error()
+		end.Kind, end.Message = runtime.KindUnknown, commit.ErrHalf.Error()
 	case errors.Is(err, store.ErrUnknown):
-		end.Kind, end.Message = runtime.KindInternal, "the database was lost while its keys were committed, and whether they were kept is not known"
+		end.Kind, end.Message = runtime.KindUnknown, "the database was lost while its keys were committed, and whether they were kept is not known"
 	case errors.Is(err, store.ErrFenced):
 		end.Message = "another host runs the task by now, and nothing was written here"
 	case errors.As(err, &key):

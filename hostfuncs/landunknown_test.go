@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // listens is a client that counts the intents of a call.
@@ -39,7 +40,8 @@ func TestLand_tellsThatACommitOfKeysIsUnknown(t *testing.T) {
 		defer g.Close()
 		ask(t, g, "kv/set", `{"key":"k","value":1}`)
 		err := g.Land(t.Context())
-		if unknown := errors.Is(lost, store.ErrUnknown); err == nil || !strings.Contains(err.Error(), want) || (len(client.intended) == 1) != unknown {
+		var end *runtime.EndError
+		if unknown := errors.Is(lost, store.ErrUnknown); !errors.As(err, &end) || (end.Kind == runtime.KindUnknown) != unknown || !strings.Contains(err.Error(), want) || (len(client.intended) == 1) != unknown {
 			t.Errorf("%v: got %v, intents %v, want %q", lost, err, client.intended, want)
 		}
 	}

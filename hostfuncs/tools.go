@@ -219,7 +219,7 @@ func nestedFailure(what string, err error) error {
 	case errors.As(err, &end):
 		kind := end.Kind
 		switch kind {
-		case runtime.KindTrap, runtime.KindExit, runtime.KindGuest, runtime.KindInternal, runtime.KindCancelled:
+		case runtime.KindTrap, runtime.KindExit, runtime.KindGuest, runtime.KindInternal, runtime.KindUnknown, runtime.KindCancelled:
 			kind = runtime.KindUnavailable
 		case runtime.KindDeadline:
 			kind = runtime.KindTimeout

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Operator details are only in the log, with the call id that the client got.
@@ -45,5 +46,15 @@ func TestFail_hidesUnexpectedErrors(t *testing.T) {
 	body, e := r.fail(errors.New("secret"))
 	if e == nil || e.Code != jsonrpc.CodeInternal || strings.Contains(string(body), "secret") {
 		t.Errorf("got %s, want an internal error without details", body)
+	}
+}
+
+// The client is told that the outcome of its call is not known, and not to repeat it.
+func TestFail_tellsThatTheOutcomeIsNotKnown(t *testing.T) {
+	s := NewServer(newCatalog(t, nil), nil)
+	r := newRequest(s.Connect(ConnOptions{}), envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}, nil)
+	body, _ := r.fail(&runtime.EndError{Kind: runtime.KindUnknown, Message: "whether the keys were kept is not known", Err: errors.New("secret")})
+	if got := string(body); !strings.Contains(got, "whether the keys were kept is not known") || !strings.Contains(got, `"kind":"unknown","retryable":false`) || strings.Contains(got, "secret") {
+		t.Errorf("got %s, want the message, and not to retry", got)
 	}
 }

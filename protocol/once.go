@@ -66,7 +66,8 @@ func openTaskOnce(ctx context.Context, r *request, tool, key string, n task.New,
 	}
 	if id != n.ID {
 		known(id)
-		return r.conn.task(ctx, id)
+		t, err := r.conn.task(ctx, id)
+		return t, taskError(err)
 	}
 	t, err := r.server.tasks.Open(ctx, n, known)
 	if err != nil && !errors.Is(err, store.ErrUnknown) { // then the next call with the key finds the task, if it was stored

@@ -222,7 +222,7 @@ func TestTask_isNotReplayedAfterAnInterruptedCommit(t *testing.T) {
 func TestTask_isUnavailableWithoutItsDatabase(t *testing.T) {
 	var away atomic.Bool
 	kept := store.New(store.Options{Dir: t.TempDir(), Reached: func(step string) error {
-		if step == "begin" && away.Load() {
+		if (step == "begin" || step == "read") && away.Load() {
 			return store.ErrUnavailable
 		}
 		return nil
@@ -233,8 +233,11 @@ func TestTask_isUnavailableWithoutItsDatabase(t *testing.T) {
 	id, _ := jsonraw.String(jsonraw.Get(h.ask("stdio:1", "tools/call", `"name":"t-job"`, asksRoots), "result", "taskId"))
 	h.until("stdio:1", id, "input_required")
 	away.Store(true)
-	for method, more := range map[string]string{"tasks/cancel": "", "tasks/update": `,"inputResponses":{"r":{"roots":[]}}`} {
-		if got := string(h.ask("stdio:1", method, fmt.Sprintf(`"taskId":%q%s`, id, more), "")); !strings.Contains(got, `tasks cannot be reached at present`) || !strings.Contains(got, `"kind":"unavailable","retryable":true`) {
+	for method, params := range map[string]string{
+		"tasks/get": `"taskId":%q`, "tasks/cancel": `"taskId":%q`, "tasks/update": `"taskId":%q,"inputResponses":{"r":{"roots":[]}}`,
+		"subscriptions/listen": `"notifications":{"taskIds":[%q]}`,
+	} {
+		if got := string(h.ask("stdio:1", method, fmt.Sprintf(params, id), "")); !strings.Contains(got, `tasks cannot be reached at present`) || !strings.Contains(got, `"kind":"unavailable","retryable":true`) {
 			t.Errorf("%s: got %s, want unavailable and retryable", method, got)
 		}
 	}

@@ -34,7 +34,7 @@ func wantedTasks(ctx context.Context, r *request, honoured *jsonraw.Object) (ids
 		case err == nil && !slices.Contains(ids, id):
 			ids = append(ids, id)
 		case err != nil && !errors.Is(err, task.ErrUnknown):
-			return nil, err
+			return nil, taskError(err)
 		}
 	}
 	honoured.Set("taskIds", jsonraw.Strings(ids))

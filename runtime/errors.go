@@ -25,6 +25,7 @@ const (
 	KindCancelled Kind = "cancelled" // cancelled by the caller
 	KindGuest     Kind = "guest"     // the guest's result violates the contract
 	KindInternal  Kind = "internal"  // a fault of the host
+	KindUnknown   Kind = "unknown"   // whether its effects took place is not known
 )
 
 // AskError is the response to a guest's request that was denied or failed.

@@ -100,6 +100,9 @@ func (d *database) opened(ctx context.Context, read bool) (*sql.DB, error) {
 // read runs a query. The error is ErrNotFound if nothing was ever written.
 func (d *database) read(ctx context.Context, do func(context.Context, querier) error) (err error) {
 	defer d.timed(OperationRead, time.Now(), &err)
+	if err := d.reached("read"); err != nil {
+		return err
+	}
 	db, err := d.opened(ctx, true)
 	if err != nil {
 		return err

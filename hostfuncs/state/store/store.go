@@ -27,8 +27,8 @@ type Options struct {
 	URL string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Reached is called at the steps of each change: begin, commit, committed. An error aborts the change there;
-	// tests use it to end the process. It may be nil.
+	// Reached is called before each query, with read, and at the steps of each change: begin, commit, committed. An error
+	// aborts it there; tests use it to end the process. It may be nil.
 	Reached func(step string) error
 	// Took is called with the time of each operation that has ended: read, with a query, or write, with a transaction and
 	// the waits for its turn. err is its error, ErrNotFound too. It may be nil.
