@@ -22,6 +22,7 @@ type callContext struct {
 	// hostCalls is the weight of the host calls since the deadline was last checked. A guest makes one at a time.
 	hostCalls int
 
+	terms *terms   // nil if start is set
 	cause overtime // the deadline error of the call, unless start is set
 	start bool     // the call builds an image
 
@@ -83,13 +84,10 @@ func Attached(ctx context.Context) any {
 }
 
 // newCall begins a call that holds its turn. The caller must close it.
-func newCall(ctx context.Context, g Gate, t turn, l Limits, patient bool) *callContext {
-	cause := overtime{"limits.deadline", l.Deadline}
-	if patient {
-		cause = overtime{"limits.task", l.Task}
-	}
-	return &callContext{parent: ctx, gate: g, turn: t, pauses: pauses{left: l.Ask},
-		cause: cause, until: time.Now().Add(cause.limit)}
+func newCall(ctx context.Context, g Gate, t turn, on *terms, patient bool) *callContext {
+	cause := on.overtime(patient)
+	return &callContext{parent: ctx, gate: g, turn: t, pauses: pauses{left: on.Ask},
+		terms: on, cause: cause, until: time.Now().Add(cause.limit)}
 }
 
 // newStart begins the start of a module for an image, during which no person can be prompted.

@@ -48,14 +48,14 @@ func ended(ctx context.Context, err error, mem *image.Memory) error {
 	}
 	var exit *exitSignal
 	if errors.As(err, &exit) {
-		return &EndError{Kind: KindExit, Message: fmt.Sprintf("the guest exited with code %d%s", exit.code, refusal(mem)),
-			Code: exit.code, Stack: stack, Refused: refusal(mem)}
+		return &EndError{Kind: KindExit, Message: fmt.Sprintf("the guest exited with code %d%s", exit.code, refusal(ctx, mem)),
+			Code: exit.code, Stack: stack, Refused: refusal(ctx, mem)}
 	}
 	if trap, ok := trapText(err, text); ok {
 		if uncaught(stack) {
 			trap = "an exception was not caught"
 		}
-		return &EndError{Kind: KindTrap, Message: "the guest trapped: " + trap + refusal(mem), Stack: stack, Err: errors.New(trap)}
+		return &EndError{Kind: KindTrap, Message: "the guest trapped: " + trap + refusal(ctx, mem), Stack: stack, Err: errors.New(trap)}
 	}
 	end := hostFault(err)
 	end.Stack = stack
@@ -148,11 +148,15 @@ func uncaught(stack string) bool {
 }
 
 // refusal returns a message suffix if the guest was denied memory, which is the probable, not the certain cause.
-func refusal(mem *image.Memory) string {
+func refusal(ctx context.Context, mem *image.Memory) string {
 	if mem == nil || !mem.Refused() {
 		return ""
 	}
-	return fmt.Sprintf(", after it was refused more than %s of memory (limits.memory)", bytesText(mem.Limit()))
+	var on *terms
+	if c := callOf(ctx); c != nil {
+		on = c.terms
+	}
+	return fmt.Sprintf(", after it was refused more than %s of memory (%s)", bytesText(mem.Limit()), on.memorySetting())
 }
 
 func guestFault(format string, args ...any) *EndError {

@@ -18,7 +18,7 @@ import (
 // not keep it; it is not closed meanwhile. The module's start-up code has run before Serve is called.
 type Instance struct {
 	module  *code
-	limits  Limits
+	terms   *terms    // of the call, or of that which made it
 	from    *template // the template it was copied from, or nil
 	mod     api.Module
 	memory  *image.Memory
@@ -58,7 +58,21 @@ func (in *Instance) HasExport(name string) bool {
 }
 
 // Limits returns the limits of the call, without zero fields. The dialect enforces Output.
-func (in *Instance) Limits() Limits { return in.limits }
+func (in *Instance) Limits() Limits { return in.terms.Limits }
+
+// OutputSetting returns the key that sets the Output of Limits, for errors.
+func (in *Instance) OutputSetting() string { return Setting("output", in.terms.own.Output != 0) }
+
+// under sets the terms of a call. used reports whether earlier calls left the instance as it is: its memory then only
+// grows no more if it is over the limit.
+func (in *Instance) under(t *terms, used bool) error {
+	in.terms = t
+	in.memory.Bound(t.Memory)
+	if size := in.size(); size > t.Memory && !used {
+		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("the guest has %s of memory once it has started, and %s is %s", bytesText(size), t.memorySetting(), bytesText(t.Memory))}
+	}
+	return nil
+}
 
 // Memory returns the instance's memory; a module without one has an empty memory. Views of it are invalid after Serve
 // returns.
@@ -155,7 +169,8 @@ func (in *Instance) Check(export string, params, results []ValueType) error {
 }
 
 // instantiate returns an instance that owns the given memory. None of its code has run.
-func (m *code) instantiate(ctx context.Context, l Limits, memory *image.Memory) (*Instance, error) {
+func (m *code) instantiate(ctx context.Context, t *terms, memory *image.Memory) (*Instance, error) {
+	memory.Bound(t.Memory)
 	mod, err := m.engine.runtime.InstantiateModule(
 		experimental.WithMemoryAllocator(ctx, allocator{memory}), m.loaded(),
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
@@ -163,7 +178,7 @@ func (m *code) instantiate(ctx context.Context, l Limits, memory *image.Memory) 
 		memory.Free()
 		return nil, ended(ctx, err, nil)
 	}
-	in := &Instance{module: m, limits: l, mod: mod, memory: memory, view: memoryOf(mod), funcs: make(map[string]*function)}
+	in := &Instance{module: m, terms: t, mod: mod, memory: memory, view: memoryOf(mod), funcs: make(map[string]*function)}
 	if err := in.find(); err != nil {
 		in.close()
 		return nil, hostFault(err)
@@ -203,7 +218,7 @@ func (in *Instance) find() error {
 // begin binds the instance to a call.
 func (in *Instance) begin(c *callContext) {
 	in.call, c.in, c.attached = c, in, nil
-	in.tank.fill(in.limits.Fuel)
+	in.tank.fill(in.terms.Fuel)
 }
 
 // end unbinds the instance, and returns the phase in which the guest was left. One that is ready can serve again.

@@ -89,9 +89,9 @@ func (p *Pool) leadIn(ctx context.Context, lead string) (*template, error) {
 func (p *Pool) led(ctx context.Context, lead string) (*Instance, error) {
 	g, closeGate := p.warmth.start()
 	defer closeGate()
-	c := newStart(ctx, g, p.limits)
+	c := newStart(ctx, g, p.terms[0].Limits)
 	defer c.close()
-	in, err := p.module.fresh(c, p.limits, p.dialect)
+	in, err := p.module.fresh(c, p.terms[0], p.room, p.dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"cmp"
-	"fmt"
 	goruntime "runtime"
 	"time"
 )
@@ -43,15 +42,24 @@ type Limits struct {
 
 // CheckStart rejects a limit below the initial memory of an instance plus the host memory it needs beside, in bytes.
 func (l Limits) CheckStart(memory, beside uint64) error {
-	limit := l.WithDefaults().Memory
-	switch {
-	case memory > limit:
-		return fmt.Errorf("the module starts with %s of memory, and limits.memory is %s", bytesText(memory), bytesText(limit))
-	case memory+beside > limit:
-		return fmt.Errorf("the module starts with %s of memory and needs %s more for its tables, element segments and globals, and limits.memory is %s",
-			bytesText(memory), bytesText(beside), bytesText(limit))
+	t := terms{Limits: l.WithDefaults()}
+	return t.checkStart(memory, beside)
+}
+
+// Or returns the limits with those of other for every zero field.
+func (l Limits) Or(other Limits) Limits {
+	return Limits{
+		Memory:      cmp.Or(l.Memory, other.Memory),
+		Deadline:    cmp.Or(l.Deadline, other.Deadline),
+		Task:        cmp.Or(l.Task, other.Task),
+		Output:      cmp.Or(l.Output, other.Output),
+		Concurrency: cmp.Or(l.Concurrency, other.Concurrency),
+		Queue:       cmp.Or(l.Queue, other.Queue),
+		Wait:        cmp.Or(l.Wait, other.Wait),
+		Start:       cmp.Or(l.Start, other.Start),
+		Fuel:        cmp.Or(l.Fuel, other.Fuel),
+		Ask:         cmp.Or(l.Ask, other.Ask),
 	}
-	return nil
 }
 
 // WithDefaults returns the limits with every zero field set to its default.

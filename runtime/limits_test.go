@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -19,5 +20,22 @@ func TestLimits_withDefaultsFillsZeroFields(t *testing.T) {
 	}
 	if got := (runtime.Limits{Concurrency: -3}).WithDefaults(); got.Concurrency != 1 || got.Queue != 1024 {
 		t.Errorf("got %+v, want concurrency 1, queue 1024", got)
+	}
+}
+
+// Or fills every zero field, and no other.
+func TestLimits_orFillsZeroFields(t *testing.T) {
+	var one, two runtime.Limits
+	for l, n := range map[*runtime.Limits]int64{&one: 1, &two: 2} {
+		v := reflect.ValueOf(l).Elem()
+		for i := range v.NumField() {
+			v.Field(i).Set(reflect.ValueOf(n).Convert(v.Field(i).Type()))
+		}
+	}
+	if got := (runtime.Limits{}).Or(one); got != one {
+		t.Errorf("got %+v, want %+v", got, one)
+	}
+	if got := two.Or(one); got != two {
+		t.Errorf("got %+v, want %+v", got, two)
 	}
 }

@@ -10,6 +10,7 @@ type line struct {
 	places, spare int
 	running       int
 	held          map[holder]int
+	classes       []class
 	usual         time.Duration // moving average of a call's duration
 
 	waiting int
@@ -18,6 +19,14 @@ type line struct {
 	shares  map[holder]*share
 	order   list.List // of *share: in order of their turns
 }
+
+// class counts the calls of one class of callers.
+type class struct {
+	places           int // for the class; 0 is no limit
+	running, waiting int // waiting is without those in line.back
+}
+
+func (c *class) full() bool { return c.places > 0 && c.running >= c.places }
 
 // share holds the waiting calls of one holder. Its sessions take turns.
 type share struct {
@@ -42,12 +51,19 @@ type position struct {
 	place  *list.Element
 }
 
-func newLine(places, spare int) line {
-	return line{places: places, spare: spare, held: map[holder]int{}, shares: map[holder]*share{}}
+func newLine(places, spare int, all []*terms) line {
+	l := line{places: places, spare: spare, held: map[holder]int{}, shares: map[holder]*share{}}
+	for _, t := range all {
+		l.classes = append(l.classes, class{places: t.own.Concurrency})
+	}
+	return l
 }
 
 // open reports whether there is a place for one more call of a holder.
 func (l *line) open(who holder) bool {
+	if l.classes[who.class].full() {
+		return false
+	}
 	return l.running < l.places || l.running < l.places+l.spare && l.held[who] == 0
 }
 
@@ -59,14 +75,23 @@ func (l *line) waits(who holder) int {
 	return 0
 }
 
-// longest returns the share with the most waiting calls, or nil.
-func (l *line) longest() (found *share) {
+// replace rejects the newest call of the holder with the most waiting calls for the sake of t, or t itself if its own
+// holder has as many. of selects the holders.
+func (l *line) replace(t *ticket, of func(holder) bool, full error) error {
+	var longest *share
 	for _, s := range l.shares {
-		if found == nil || s.n > found.n {
-			found = s
+		if of(s.who) && (longest == nil || s.n > longest.n) {
+			longest = s
 		}
 	}
-	return found
+	if longest == nil || l.waits(t.who) >= longest.n {
+		return full
+	}
+	out := longest.newest()
+	out.wait.err = full
+	l.remove(out)
+	close(out.wait.ready)
+	return nil
 }
 
 // newest returns the call that arrived last.
@@ -103,6 +128,7 @@ func (l *line) add(t *ticket) {
 	t.wait.place = position{s, st, st.waiting.PushBack(t)}
 	s.n++
 	l.waiting++
+	l.classes[t.who.class].waiting++
 }
 
 // remove takes a waiting ticket out of the line.
@@ -119,6 +145,7 @@ func (l *line) remove(t *ticket) {
 		delete(at.share.sessions, at.strand.session)
 	}
 	l.waiting--
+	l.classes[t.who.class].waiting--
 	if at.share.n--; at.share.n == 0 {
 		l.order.Remove(at.share.place)
 		delete(l.shares, at.share.who)
@@ -165,6 +192,7 @@ func (s *share) first(busy map[string]bool) *ticket {
 // leave releases the place of a ticket.
 func (l *line) leave(t *ticket) {
 	l.running--
+	l.classes[t.who.class].running--
 	if l.held[t.who]--; l.held[t.who] == 0 {
 		delete(l.held, t.who)
 	}

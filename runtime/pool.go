@@ -47,6 +47,8 @@ type Request struct {
 	Session string
 	// Caller is the principal of the session. Callers take turns, and each has a share of the capacity.
 	Caller string
+	// Class is the number of the caller's class in PoolOptions.Classes, from 1; 0 is none.
+	Class int
 	// Patient makes the call wait for its turn without limits on time or queue length, under Limits.Task in place of
 	// Limits.Deadline: no person waits for its result.
 	Patient bool
@@ -55,6 +57,9 @@ type Request struct {
 // PoolOptions configures a Pool. A nil pointer means all defaults.
 type PoolOptions struct {
 	Limits Limits
+	// Classes are the limits of classes of callers. A zero field is that of Limits, or of Wait the one that results for
+	// Limits. Concurrency and Queue bound the calls of the class together, among those of the pool.
+	Classes []Limits
 	// State is the lifetime of an instance; empty means StateCall.
 	State State
 	// Start opens the gate for the start of the module, whenever an image is built. It must be deterministic and grant
@@ -76,7 +81,8 @@ type PoolOptions struct {
 type Pool struct {
 	module  *code
 	dialect Dialect
-	limits  Limits
+	terms   []*terms // by class
+	room    uint64   // largest Memory of terms
 	state   State
 	queue   *queue
 	calls   gauge           // calls that run or wait, and images being built
@@ -105,15 +111,18 @@ func NewPool(m *Module, d Dialect, o *PoolOptions) *Pool {
 	if opts.Cold == nil {
 		opts.Cold = func(error) {}
 	}
-	l := opts.Limits.WithDefaults()
+	all := termsOf(opts.Limits, opts.Classes)
 	if b, ok := d.(Binder); ok {
 		d = b.Bind(m)
 	}
 	if _, ends := d.(Ender); opts.State == "" || ends && opts.State != StateFresh {
 		opts.State = StateCall
 	}
-	p := &Pool{module: m.code, dialect: d, limits: l, state: opts.State, queue: newQueue(l),
+	p := &Pool{module: m.code, dialect: d, terms: all, state: opts.State, queue: newQueue(all),
 		warmth: warmth{start: opts.Start, own: opts.Warm, rehearsal: opts.Rehearsal, cold: opts.Cold}}
+	for _, t := range all {
+		p.room = max(p.room, t.Memory)
+	}
 	p.queue.load = &m.code.engine.work
 	p.stop, p.cancel = context.WithCancelCause(context.Background())
 	p.release = sync.OnceValue(func() error { return p.module.release(&p.shelf) })
@@ -152,7 +161,7 @@ func (p *Pool) Call(ctx context.Context, req Request, g Gate) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	c := newCall(ctx, g, turn{pool: p, ticket: t}, p.limits, req.Patient)
+	c := newCall(ctx, g, turn{pool: p, ticket: t}, p.terms[req.Class], req.Patient)
 	defer c.close()
 	return p.serve(c, req, k)
 }
@@ -176,7 +185,7 @@ func (p *Pool) Prepare(ctx context.Context) error {
 }
 
 func (p *Pool) ticket(req *Request) *ticket {
-	t := &ticket{who: holder{req.Caller, req.Method == methodCallTool}, session: req.Session, patient: req.Patient}
+	t := &ticket{who: holder{req.Caller, req.Method == methodCallTool, req.Class}, session: req.Session, patient: req.Patient}
 	switch {
 	case p.state == StatePlugin:
 		t.kept = true
@@ -205,8 +214,13 @@ func (p *Pool) unuse() {
 
 // serve runs one call in an instance, and keeps or closes the instance afterwards.
 func (p *Pool) serve(c *callContext, req Request, k *keeper) (result json.RawMessage, err error) {
+	used := k != nil && k.in != nil
 	in, of, err := p.instance(c, req, k)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.under(c.terms, used); err != nil {
+		in.close()
 		return nil, err
 	}
 	if in.call == nil {

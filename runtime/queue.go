@@ -15,12 +15,13 @@ import (
 //	places    Concurrency for plain calls, and as many separate ones for tasks
 //	spare     half as many more, for callers without a running call of that kind: long calls cannot starve other callers
 //	waiting   Queue plain calls at most; one more replaces the newest of the caller with the most, if that differs
+//	class     its callers together have no more places, nor waiting calls, than its own Concurrency and Queue
 //
 // A call that returns from a pause goes first. A kept instance serves one call at a time: calls that wait for it are
 // passed over, and hold no place meanwhile.
 type queue struct {
-	limits Limits
-	load   *workload
+	terms []*terms // by class
+	load  *workload
 
 	mu    sync.Mutex
 	plain line
@@ -37,6 +38,7 @@ const methodCallTool = "tools/call"
 type holder struct {
 	caller string
 	tool   bool
+	class  int
 }
 
 // ticket is the claim of one call to a turn.
@@ -80,9 +82,9 @@ func (e *BusyError) Error() string {
 	return "there is no room for the call"
 }
 
-func newQueue(l Limits) *queue {
-	spare := (l.Concurrency + 1) / 2
-	return &queue{limits: l, load: &workload{}, plain: newLine(l.Concurrency, spare), tasks: newLine(l.Concurrency, 0), busy: map[string]bool{}}
+func newQueue(all []*terms) *queue {
+	places := all[0].Concurrency
+	return &queue{terms: all, load: &workload{}, plain: newLine(places, (places+1)/2, all), tasks: newLine(places, 0, all), busy: map[string]bool{}}
 }
 
 func (q *queue) line(t *ticket) *line {
@@ -103,6 +105,9 @@ func (q *queue) enter(ctx, stop context.Context, t *ticket, mayWait bool) error 
 		return nil
 	case !mayWait:
 		running := l.running
+		if c := &l.classes[t.who.class]; c.full() {
+			running = c.running
+		}
 		q.mu.Unlock()
 		return &EndError{Kind: KindLimit, Message: fmt.Sprintf("a call within a call does not wait: %d run already", running)}
 	}
@@ -121,7 +126,7 @@ func (q *queue) await(ctx, stop context.Context, t *ticket) error {
 	defer q.load.wait()()
 	var late <-chan time.Time
 	if !t.patient {
-		timer := time.NewTimer(q.limits.Wait)
+		timer := time.NewTimer(q.terms[t.who.class].Wait)
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -130,7 +135,7 @@ func (q *queue) await(ctx, stop context.Context, t *ticket) error {
 	case <-t.wait.ready:
 		return t.wait.err
 	case <-late:
-		err = q.tooLate()
+		err = q.tooLate(t)
 	case <-ctx.Done():
 		err = outOfTime(ctx, ctx.Err(), "")
 	case <-stop.Done():
@@ -148,35 +153,33 @@ func (q *queue) await(ctx, stop context.Context, t *ticket) error {
 	return err
 }
 
-// room makes room for one more waiting plain call. If the queue is full, it rejects the call itself, or the newest
-// call of a holder that has more of them.
+// room makes room for one more waiting plain call. If the queue is full, or the part of the caller's class, it rejects
+// the call itself, or the newest call of a holder that has more of them.
 func (q *queue) room(l *line, t *ticket) error {
-	most := max(q.limits.Queue, 0)
-	if t.patient || l.waiting < most {
+	class, most := &l.classes[t.who.class], q.terms[t.who.class].own.Queue
+	switch {
+	case t.patient:
 		return nil
+	case most > 0 && class.waiting >= most:
+		return l.replace(t, func(h holder) bool { return h.class == t.who.class }, q.full(t, class.running, class.waiting, Setting("queue", true)))
+	case l.waiting >= max(q.terms[0].Queue, 0):
+		return l.replace(t, func(holder) bool { return true }, q.full(t, l.running, l.waiting, Setting("queue", false)))
 	}
-	longest := l.longest()
-	if longest == nil || l.waits(t.who) >= longest.n {
-		return q.full(l)
-	}
-	out := longest.newest()
-	out.wait.err = q.full(l)
-	l.remove(out)
-	close(out.wait.ready)
 	return nil
 }
 
-func (q *queue) full(l *line) error {
-	return &EndError{Kind: KindLimit, Err: &BusyError{After: l.estimate(q.limits.Wait)},
-		Message: fmt.Sprintf("too many calls: %d run and %d wait (limits.queue): try again", l.running, l.waiting)}
+// full is the error of a call for which there is no room among those that run and wait.
+func (q *queue) full(t *ticket, running, waiting int, setting string) error {
+	return &EndError{Kind: KindLimit, Err: &BusyError{After: q.line(t).estimate(q.terms[t.who.class].Wait)},
+		Message: fmt.Sprintf("too many calls: %d run and %d wait (%s): try again", running, waiting, setting)}
 }
 
-func (q *queue) tooLate() error {
+func (q *queue) tooLate(t *ticket) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := &q.plain
-	return &EndError{Kind: KindLimit, Err: &BusyError{After: l.estimate(q.limits.Wait)},
-		Message: fmt.Sprintf("the call waited %v for its turn (limits.wait), and has not begun: try again", q.limits.Wait)}
+	on := q.terms[t.who.class]
+	return &EndError{Kind: KindLimit, Err: &BusyError{After: q.plain.estimate(on.Wait)},
+		Message: fmt.Sprintf("the call waited %v for its turn (%s), and has not begun: try again", on.Wait, Setting("wait", on.own.Wait != 0))}
 }
 
 // free reports whether the ticket could have its turn now. The caller holds mu, as for all methods below that do not
@@ -189,6 +192,7 @@ func (q *queue) free(l *line, t *ticket) bool {
 func (q *queue) grant(l *line, t *ticket) {
 	l.running++
 	l.held[t.who]++
+	l.classes[t.who.class].running++
 	if t.kept {
 		q.busy[t.instance] = true
 	}

@@ -31,8 +31,8 @@ type visit struct {
 	done   atomic.Bool
 }
 
-func inCrowd(t *testing.T, l Limits, f func(c *crowd)) {
-	synctest.Test(t, func(t *testing.T) { f(&crowd{t: t, q: newQueue(l.WithDefaults())}) })
+func inCrowd(t *testing.T, l Limits, f func(c *crowd), classes ...Limits) {
+	synctest.Test(t, func(t *testing.T) { f(&crowd{t: t, q: newQueue(termsOf(l, classes))}) })
 }
 
 // come starts a call, and returns when it has its turn, is rejected or waits.
@@ -55,7 +55,7 @@ func (c *crowd) come(name string, t ticket) *visit {
 // tools starts n calls of a caller.
 func (c *crowd) tools(caller string, n int) (all []*visit) {
 	for i := range n {
-		all = append(all, c.come(caller, ticket{who: holder{caller, true}, session: fmt.Sprint(i % 2)}))
+		all = append(all, c.come(caller, ticket{who: holder{caller: caller, tool: true}, session: fmt.Sprint(i % 2)}))
 	}
 	return all
 }
@@ -90,7 +90,8 @@ func (c *crowd) drain(all ...[]*visit) {
 func (c *crowd) empty() {
 	c.t.Helper()
 	for _, l := range []*line{&c.q.plain, &c.q.tasks} {
-		if l.running != 0 || l.waiting != 0 || len(l.held) != 0 || len(l.shares) != 0 || l.order.Len() != 0 || l.back.Len() != 0 {
+		if l.running != 0 || l.waiting != 0 || len(l.held) != 0 || len(l.shares) != 0 || l.order.Len() != 0 || l.back.Len() != 0 ||
+			slices.ContainsFunc(l.classes, func(c class) bool { return c.running != 0 || c.waiting != 0 }) {
 			c.t.Errorf("got %+v left, want an empty line", l)
 		}
 	}
@@ -109,8 +110,8 @@ func (c *crowd) order(want string) {
 // Callers take turns: one call waits for one call of each other caller, not for their backlogs.
 func TestQueue_callersTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
-		first := c.come("-", ticket{who: holder{"x", true}})
-		spare := c.come("-", ticket{who: holder{"y", true}})
+		first := c.come("-", ticket{who: holder{caller: "x", tool: true}})
+		spare := c.come("-", ticket{who: holder{caller: "y", tool: true}})
 		many, other, one := c.tools("a", 6), c.tools("b", 2), c.tools("c", 1)
 		c.drain([]*visit{first, spare}, many, other, one)
 		c.order("--abcabaaaa")
@@ -120,9 +121,9 @@ func TestQueue_callersTakeTurns(t *testing.T) {
 // The sessions of one caller take turns, since a caller may be all clients of a machine.
 func TestQueue_sessionsOfACallerTakeTurns(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
-		all := []*visit{c.come("-", ticket{who: holder{"a", true}})}
+		all := []*visit{c.come("-", ticket{who: holder{caller: "a", tool: true}})}
 		for _, session := range []string{"1", "1", "1", "2", "2", "3"} {
-			all = append(all, c.come(session, ticket{who: holder{"a", true}, session: session}))
+			all = append(all, c.come(session, ticket{who: holder{caller: "a", tool: true}, session: session}))
 		}
 		c.drain(all)
 		c.order("-123121")
@@ -133,10 +134,10 @@ func TestQueue_sessionsOfACallerTakeTurns(t *testing.T) {
 func TestQueue_longCallsStarveNoCaller(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		sleepers := c.tools("a", 20)
-		resource := c.come("a's resource", ticket{who: holder{"a", false}})
-		other := c.come("b", ticket{who: holder{"b", true}})
-		third := c.come("c", ticket{who: holder{"c", true}}) // four and half of four are taken
-		more := c.come("b again", ticket{who: holder{"b", true}})
+		resource := c.come("a's resource", ticket{who: holder{caller: "a", tool: false}})
+		other := c.come("b", ticket{who: holder{caller: "b", tool: true}})
+		third := c.come("c", ticket{who: holder{caller: "c", tool: true}}) // four and half of four are taken
+		more := c.come("b again", ticket{who: holder{caller: "b", tool: true}})
 		c.order("aaaaa's resourceb")
 		c.end(resource)
 		c.order("aaaaa's resourcebc")
@@ -153,10 +154,10 @@ func TestQueue_tasksAndPlainCallsDoNotWaitForEachOther(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2, Queue: 1, Wait: time.Second}, func(c *crowd) {
 		var tasks []*visit
 		for range 80 {
-			tasks = append(tasks, c.come("t", ticket{who: holder{"a", true}, patient: true}))
+			tasks = append(tasks, c.come("t", ticket{who: holder{caller: "a", tool: true}, patient: true}))
 		}
-		tasks = append(tasks, c.come("T", ticket{who: holder{"b", true}, patient: true}))
-		plain := c.come("p", ticket{who: holder{"b", true}})
+		tasks = append(tasks, c.come("T", ticket{who: holder{caller: "b", tool: true}, patient: true}))
+		plain := c.come("p", ticket{who: holder{caller: "b", tool: true}})
 		c.order("ttp")
 		time.Sleep(24 * time.Hour) // tasks wait without limit
 		c.end(tasks[0])
@@ -234,7 +235,7 @@ func TestQueue_limitsTheWait(t *testing.T) {
 func TestQueue_keptInstanceServesOneCallAtATime(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 2}, func(c *crowd) {
 		kept := func(name, session string) *visit {
-			return c.come(name, ticket{who: holder{"a", true}, session: session, kept: true, instance: session})
+			return c.come(name, ticket{who: holder{caller: "a", tool: true}, session: session, kept: true, instance: session})
 		}
 		first, second, third := kept("1", "s"), kept("2", "s"), kept("3", "s")
 		other := kept("o", "t")
@@ -253,10 +254,10 @@ func TestQueue_tasksAndPlainCallsShareAKeptInstance(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 4}, func(c *crowd) {
 		var all []*visit
 		for range 5 {
-			all = append(all, c.come("t", ticket{who: holder{"a", true}, patient: true, kept: true}))
+			all = append(all, c.come("t", ticket{who: holder{caller: "a", tool: true}, patient: true, kept: true}))
 		}
 		for range 3 {
-			all = append(all, c.come("p", ticket{who: holder{"b", true}, kept: true}))
+			all = append(all, c.come("p", ticket{who: holder{caller: "b", tool: true}, kept: true}))
 		}
 		c.drain(all)
 		c.order("tptptptt")
@@ -266,13 +267,13 @@ func TestQueue_tasksAndPlainCallsShareAKeptInstance(t *testing.T) {
 // A call that returns from a pause precedes those that have not begun, and keeps its instance meanwhile.
 func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	inCrowd(t, Limits{Concurrency: 1}, func(c *crowd) {
-		asks := c.come("a", ticket{who: holder{"a", true}, kept: true, instance: "s"})
+		asks := c.come("a", ticket{who: holder{caller: "a", tool: true}, kept: true, instance: "s"})
 		if !c.q.pause(asks.ticket) {
 			t.Fatal("pause = false, want true")
 		}
-		same := c.come("s", ticket{who: holder{"a", true}, kept: true, instance: "s"})
-		runs, spare := c.come("b", ticket{who: holder{"b", true}}), c.come("c", ticket{who: holder{"c", true}})
-		waits := c.come("d", ticket{who: holder{"d", true}})
+		same := c.come("s", ticket{who: holder{caller: "a", tool: true}, kept: true, instance: "s"})
+		runs, spare := c.come("b", ticket{who: holder{caller: "b", tool: true}}), c.come("c", ticket{who: holder{caller: "c", tool: true}})
+		waits := c.come("d", ticket{who: holder{caller: "d", tool: true}})
 		c.order("abc")
 		back := false
 		go func() {
@@ -292,6 +293,53 @@ func TestQueue_resumedCallsPrecedeNewOnes(t *testing.T) {
 	})
 }
 
+// The callers of a class have their own Concurrency and Queue together, in turns, and wait for their own Wait. The places
+// that they may not have are those of others.
+func TestQueue_aClassIsBounded(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 4, Wait: time.Minute}, func(c *crowd) {
+		intern := func(name string) *visit {
+			return c.come(name, ticket{who: holder{caller: name, tool: true, class: 1}})
+		}
+		all := []*visit{intern("a"), intern("b"), intern("b"), intern("b")}
+		others := c.tools("x", 3)
+		c.order("axxx")
+		task := c.come("t", ticket{who: holder{caller: "a", tool: true, class: 1}, patient: true})
+		c.order("axxxt")
+		over, turn := intern("b"), intern("c")
+		var busy *BusyError
+		for _, v := range []*visit{over, all[3]} { // the newest of the caller with the most makes room for c
+			if !v.done.Load() || !errors.As(v.err, &busy) || !strings.Contains(v.err.Error(), "too many calls: 1 run and 3 wait (limits.for.queue): try again") {
+				t.Errorf("got %v, want a BusyError that names limits.for.queue", v.err)
+			}
+		}
+		c.end(all[0])
+		c.order("axxxtb")
+		c.end(all[1])
+		c.order("axxxtbc")
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if late := all[2]; !late.done.Load() || !errors.As(late.err, &busy) || late.err.Error() != "limit: the call waited 30s for its turn (limits.for.wait), and has not begun: try again" {
+			t.Errorf("got %v, want a BusyError that names limits.for.wait", late.err)
+		}
+		c.drain(others, []*visit{task, turn})
+	}, Limits{Concurrency: 1, Queue: 3, Wait: 30 * time.Second})
+}
+
+// A class without a Concurrency or Queue of its own has those of all, within which those of a class stay.
+func TestQueue_aClassHasThePlacesOfAll(t *testing.T) {
+	inCrowd(t, Limits{Concurrency: 2, Queue: 1}, func(c *crowd) {
+		var all []*visit
+		for range 4 {
+			all = append(all, c.come("a", ticket{who: holder{caller: "a", tool: true, class: 1}}))
+		}
+		c.order("aa")
+		if all[2].err != nil || all[3].err == nil || !strings.Contains(all[3].err.Error(), "2 run and 1 wait (limits.queue)") {
+			t.Errorf("got %v and %v, want one waiting call and an error that names limits.queue", all[2].err, all[3].err)
+		}
+		c.drain(all[:3])
+	}, Limits{Deadline: time.Second}, Limits{Concurrency: 9})
+}
+
 // TestQueue_invariantsHoldUnderRandomCalls checks the invariants of the queue under random calls: limits hold, no
 // kept instance serves two calls, no call waits that could run, and in the end every call was served or got an
 // error.
@@ -306,7 +354,8 @@ func TestQueue_invariantsHoldUnderRandomCalls(t *testing.T) {
 				switch n := r.IntN(10); {
 				case n < 6:
 					session := fmt.Sprint(r.IntN(3))
-					v := ticket{who: holder{string(rune('a' + r.IntN(4))), r.IntN(3) > 0}, session: session, patient: r.IntN(5) == 0}
+					caller := r.IntN(4)
+					v := ticket{who: holder{caller: string(rune('a' + caller)), tool: r.IntN(3) > 0, class: caller / 2}, session: session, patient: r.IntN(5) == 0}
 					if session != "0" { // since a plugin's calls of a session are all alike
 						v.kept, v.instance = true, session
 					}
@@ -325,7 +374,7 @@ func TestQueue_invariantsHoldUnderRandomCalls(t *testing.T) {
 				}
 			}
 			c.drain(all)
-		})
+		}, Limits{Concurrency: 1 + int(seed%3), Queue: 1 + int(seed%5)})
 	}
 }
 
@@ -352,8 +401,11 @@ func (c *crowd) rules(all []*visit) string {
 		}
 	}
 	p := &c.q.plain
-	if running != p.running || running > p.places+p.spare || p.waiting > c.q.limits.Queue {
+	if running != p.running || running > p.places+p.spare || p.waiting > c.q.terms[0].Queue {
 		return fmt.Sprintf("%d run of %d, %d wait", running, p.running, p.waiting)
+	}
+	if own, counts := c.q.terms[1].own, p.classes[1]; counts.running > own.Concurrency || counts.waiting > own.Queue || c.q.tasks.classes[1].running > own.Concurrency {
+		return fmt.Sprintf("of a class %+v and %+v", counts, c.q.tasks.classes[1])
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func (p *Pool) instance(c *callContext, req Request, k *keeper) (in *Instance, o
 	case k != nil:
 		in, err = p.keptInstance(c, k)
 	case p.state == StateFresh:
-		in, err = p.module.fresh(c, p.limits, p.dialect)
+		in, err = p.module.fresh(c, c.terms, p.room, p.dialect)
 	default:
 		of = p.shelfFor(req)
 		in, err = p.clean(c, of)

@@ -15,7 +15,8 @@ const initializer = "_initialize"
 // template is a started module, from which clean instances are copied.
 type template struct {
 	module *code
-	limits Limits
+	terms  *terms
+	room   uint64 // of the memory of an instance
 	image  *image.Image
 	values []value // of the numeric globals
 	refs   *refImage
@@ -59,17 +60,18 @@ func (in *Instance) start(ctx context.Context, d Dialect) (err error) {
 	return nil
 }
 
-// fresh returns a new instance that shares no state with others, started and bound to the call.
-func (m *code) fresh(c *callContext, l Limits, d Dialect) (*Instance, error) {
-	if err := l.CheckStart(m.Minimum, m.Beside); err != nil {
+// fresh returns a new instance that shares no state with others, started and bound to the call. Its memory has room for
+// later calls on other terms.
+func (m *code) fresh(c *callContext, t *terms, room uint64, d Dialect) (*Instance, error) {
+	if err := t.checkStart(m.Minimum, m.Beside); err != nil {
 		return nil, &EndError{Kind: KindLimit, Message: err.Error()}
 	}
-	in, err := m.instantiate(c, l, m.engine.empty.Memory(l.Memory))
+	in, err := m.instantiate(c, t, m.engine.empty.Memory(room))
 	if err != nil {
 		return nil, err
 	}
 	in.begin(c)
-	ctx, cancel := context.WithTimeoutCause(c, l.Start, errStart)
+	ctx, cancel := context.WithTimeoutCause(c, t.Start, errStart)
 	defer cancel()
 	if err := in.start(ctx, d); err != nil {
 		in.end()
@@ -85,7 +87,7 @@ func (in *Instance) template(ctx context.Context) (*template, error) {
 	if err != nil {
 		return nil, hostFault(err)
 	}
-	t := &template{module: in.module, limits: in.limits, values: values, note: in.note}
+	t := &template{module: in.module, terms: in.terms, room: in.memory.Room(), values: values, note: in.note}
 	if in.refs != nil {
 		if t.refs, err = in.refs.describe(); err != nil {
 			return nil, hostFault(err)
@@ -97,7 +99,7 @@ func (in *Instance) template(ctx context.Context) (*template, error) {
 
 // instance returns a clean instance.
 func (t *template) instance(ctx context.Context) (*Instance, error) {
-	in, err := t.module.instantiate(ctx, t.limits, t.image.Memory(t.limits.Memory))
+	in, err := t.module.instantiate(ctx, t.terms, t.image.Memory(t.room))
 	if err != nil {
 		return nil, err
 	}

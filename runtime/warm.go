@@ -76,9 +76,9 @@ func (p *Pool) build(ctx context.Context) (*template, error) {
 func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMessage, err error) {
 	g, closeGate := p.warmth.start()
 	defer closeGate()
-	c := newStart(ctx, g, p.limits)
+	c := newStart(ctx, g, p.terms[0].Limits)
 	defer c.close()
-	in, err := p.module.fresh(c, p.limits, p.dialect)
+	in, err := p.module.fresh(c, p.terms[0], p.room, p.dialect)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -96,16 +96,16 @@ func (i *Image) Resident() uint64 { return i.held }
 // Way returns the method of restoring memories of the image.
 func (i *Image) Way() Way { return i.way }
 
-// Memory returns a memory that may grow to limit bytes. The caller must free it; it stays valid after Close.
+// Memory returns a memory that may grow to limit bytes, see Bound. The caller must free it; it stays valid after Close.
 func (i *Image) Memory(limit uint64) *Memory {
 	limit = max(limit, i.size)
 	i.refs.Add(1)
 	if i.way != Copy {
 		if buf, err := reserve(limit, i.file); err == nil {
-			return &Memory{image: i, limit: limit, way: i.way, buf: buf, size: i.size, peak: i.size}
+			return &Memory{image: i, room: limit, limit: limit, way: i.way, buf: buf, size: i.size, peak: i.size}
 		}
 	}
-	m := &Memory{image: i, limit: limit, way: Copy, size: i.size, peak: i.size, buf: make([]byte, i.size)}
+	m := &Memory{image: i, room: limit, limit: limit, way: Copy, size: i.size, peak: i.size, buf: make([]byte, i.size)}
 	i.read(m.buf)
 	return m
 }

@@ -3,6 +3,7 @@ package image
 // Memory is the linear memory of one instance. It is not safe for concurrent use.
 type Memory struct {
 	image   *Image
+	room    uint64 // largest limit
 	limit   uint64
 	way     Way
 	buf     []byte // the reservation of a mapping, or the allocated slice
@@ -19,6 +20,12 @@ func (m *Memory) Bytes() []byte { return m.buf[:m.size:m.size] }
 
 // Limit returns the maximum size, in bytes.
 func (m *Memory) Limit() uint64 { return m.limit }
+
+// Room returns the largest limit of Bound, in bytes.
+func (m *Memory) Room() uint64 { return m.room }
+
+// Bound sets the maximum size, in bytes. A memory that is larger already grows no more.
+func (m *Memory) Bound(limit uint64) { m.limit = min(limit, m.room) }
 
 // Peak returns the largest size since the last Restore, in bytes.
 func (m *Memory) Peak() uint64 { return m.peak }
