@@ -171,8 +171,9 @@ const readChunk = 64 << 10
 // errNotWritten is the error of a result file that an earlier call or another program wrote.
 var errNotWritten = errors.New("the file is older than this call, which did not write it")
 
-// ReadResult reads a file that the guest wrote in this call, as the guest would, of at most limit bytes.
-func (g *Gate) ReadResult(path string, limit int) ([]byte, error) {
+// ReadResult reads a file that the guest wrote in this call, as the guest would, of at most limit bytes. setting names
+// that limit in the error.
+func (g *Gate) ReadResult(path string, limit int, setting string) ([]byte, error) {
 	f, e := g.WASI().Tree().Open(path, wasi.OpenOptions{Read: true})
 	if e != wasi.ESUCCESS {
 		return nil, e
@@ -192,7 +193,7 @@ func (g *Gate) ReadResult(path string, limit int) ([]byte, error) {
 			return content, nil
 		}
 		if content = append(content, chunk[:n]...); len(content) > limit {
-			return nil, fmt.Errorf("it is over the limit of %d bytes (limits.output)", limit)
+			return nil, fmt.Errorf("it is over the limit of %d bytes (%s)", limit, setting)
 		}
 	}
 }

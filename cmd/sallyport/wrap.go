@@ -233,7 +233,7 @@ func (*helpGate) Input(string) io.Reader { return nil }
 func (*helpGate) InputResource(context.Context, string) io.Reader { return nil }
 
 // ReadResult implements command.Launcher.
-func (*helpGate) ReadResult(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
+func (*helpGate) ReadResult(string, int, string) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // WASI implements wasi.Host.
 func (g *helpGate) WASI() *wasi.State {

@@ -36,7 +36,7 @@ func (l *launched) InputResource(_ context.Context, uri string) io.Reader {
 
 func (l *launched) Input(path string) io.Reader { return strings.NewReader("the file " + path) }
 
-func (l *launched) ReadResult(string, int) ([]byte, error) {
+func (l *launched) ReadResult(string, int, string) ([]byte, error) {
 	return nil, errors.New("there are no files")
 }
 
@@ -313,7 +313,7 @@ func TestResult_forms(t *testing.T) {
 		{`"output":{"type":"image/png"}`, "\x00\xff", `{"content":[{"type":"image","data":"AP8=","mimeType":"image/png"}]}`},
 		{`"output":{"as":"bytes","type":"application/zip"}`, "x", `{"content":[{"type":"resource","resource":{"uri":"output:/run","mimeType":"application/zip","blob":"eA=="}}]}`},
 	} {
-		got, err := oneTool(t, c.keys).tools["run"].result([]byte(c.out), 1<<20)
+		got, err := oneTool(t, c.keys).tools["run"].result([]byte(c.out), bound{bytes: 1 << 20})
 		said := string(got)
 		if err != nil {
 			said = err.Error()
@@ -347,7 +347,7 @@ func TestResult_buildsNoListOverTheLimit(t *testing.T) {
 		run := oneTool(t, `"output":"`+as+`"`).tools["run"]
 		out, limit := []byte(strings.Repeat(unit, 1<<20/len(unit))), 1<<20
 		before := allocated()
-		if _, err := run.result(out, limit); err == nil || !strings.Contains(err.Error(), "over the limit") {
+		if _, err := run.result(out, bound{limit, "limits.output"}); err == nil || !strings.Contains(err.Error(), "over the limit") {
 			t.Errorf("%s: got %v, want the limit", as, err)
 		}
 		if used := allocated() - before; used > 8<<20 {
@@ -355,7 +355,7 @@ func TestResult_buildsNoListOverTheLimit(t *testing.T) {
 		}
 	}
 	run := oneTool(t, `"output":"lines"`).tools["run"]
-	if r, err := run.result([]byte(strings.Repeat("\n", 100)), 900); err != nil || len(r) > 900 {
+	if r, err := run.result([]byte(strings.Repeat("\n", 100)), bound{bytes: 900}); err != nil || len(r) > 900 {
 		t.Errorf("100 empty lines: got %d bytes, %v; want at most 900", len(r), err)
 	}
 }

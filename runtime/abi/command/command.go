@@ -40,8 +40,9 @@ type Launcher interface {
 	Input(path string) io.Reader
 	// InputResource is Input for a resource of a plugin, by its URI.
 	InputResource(ctx context.Context, uri string) io.Reader
-	// ReadResult reads a file that the program wrote in this call, as the program would, of at most limit bytes.
-	ReadResult(path string, limit int) ([]byte, error)
+	// ReadResult reads a file that the program wrote in this call, as the program would, of at most limit bytes. setting
+	// names that limit in the error.
+	ReadResult(path string, limit int, setting string) ([]byte, error)
 }
 
 // dialect serves the programs of a module, from its tool file.
@@ -121,7 +122,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	if err := in.Check(start, nil, nil); err != nil {
 		return nil, err
 	}
-	limit := in.Limits().Output
+	limit := bound{in.Limits().Output, in.OutputSetting()}
 	out := &capture{limit: limit}
 	said := newTeller(ctx, t.stderr)
 	_, begun := in.Noted().(*initialized)
@@ -140,7 +141,7 @@ func (p *Program) call(ctx context.Context, in *runtime.Instance, params json.Ra
 	}
 	content := out.content
 	if t.output.file != "" {
-		if content, err = gate.ReadResult(t.output.file, limit); err != nil {
+		if content, err = gate.ReadResult(t.output.file, limit.bytes, limit.setting); err != nil {
 			return nil, endOf(runtime.KindGuest, "the program ended well, and its result %s cannot be read: %v", t.output.file, err)
 		}
 	}
@@ -298,6 +299,12 @@ func endOf(kind runtime.Kind, format string, args ...any) *runtime.EndError {
 	return &runtime.EndError{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-func overOutput(limit int) *runtime.EndError {
-	return endOf(runtime.KindLimit, "the program's output is over the limit of %d bytes (limits.output)", limit)
+// bound is the limit of an output.
+type bound struct {
+	bytes   int
+	setting string // that sets it
+}
+
+func (b bound) exceeded() *runtime.EndError {
+	return endOf(runtime.KindLimit, "the program's output is over the limit of %d bytes (%s)", b.bytes, b.setting)
 }

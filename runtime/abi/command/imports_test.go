@@ -81,7 +81,7 @@ func (g *gate) Input(string) io.Reader { return nil }
 
 func (g *gate) InputResource(context.Context, string) io.Reader { return nil }
 
-func (g *gate) ReadResult(string, int) ([]byte, error) { return nil, errors.New("none") }
+func (g *gate) ReadResult(string, int, string) ([]byte, error) { return nil, errors.New("none") }
 
 func (g *gate) Ask(_ context.Context, method string, _ json.RawMessage, s runtime.Streams) (json.RawMessage, error) {
 	g.asked = append(g.asked, method)

@@ -89,18 +89,18 @@ func (f *output) check(at place) error {
 	return nil
 }
 
-// result returns the result of a call that succeeded, of at most limit bytes.
-func (t *tool) result(out []byte, limit int) (json.RawMessage, error) {
+// result returns the result of a call that succeeded, within a limit.
+func (t *tool) result(out []byte, limit bound) (json.RawMessage, error) {
 	result, err := t.form(out, limit)
-	if err == nil && len(result) > limit {
-		return nil, overOutput(limit)
+	if err == nil && len(result) > limit.bytes {
+		return nil, limit.exceeded()
 	}
 	return result, err
 }
 
 // form puts an output into its form. A list that is over the limit is not built: its short values take far more memory
 // than the output has bytes.
-func (t *tool) form(out []byte, limit int) (json.RawMessage, error) {
+func (t *tool) form(out []byte, limit bound) (json.RawMessage, error) {
 	switch t.output.as {
 	case asJSON:
 		return t.jsonResult(out)
@@ -111,8 +111,8 @@ func (t *tool) form(out []byte, limit int) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.Count(text, "\n") > limit/minLine {
-			return nil, overOutput(limit)
+		if strings.Count(text, "\n") > limit.bytes/minLine {
+			return nil, limit.exceeded()
 		}
 		return structured(listOf(lines(text))), nil
 	case asBytes:
@@ -168,7 +168,7 @@ func (t *tool) jsonResult(out []byte) (json.RawMessage, error) {
 const minLine = 8
 
 // sequence returns any number of JSON values as a list in structured content.
-func (t *tool) sequence(out []byte, limit int) (json.RawMessage, error) {
+func (t *tool) sequence(out []byte, limit bound) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(out))
 	list := []byte{'['}
 	var value json.RawMessage
@@ -186,8 +186,8 @@ func (t *tool) sequence(out []byte, limit int) (json.RawMessage, error) {
 		if n > 1 {
 			list = append(list, ',')
 		}
-		if list = append(list, value...); len(list) > limit/2 { // it is also the text of the result
-			return nil, overOutput(limit)
+		if list = append(list, value...); len(list) > limit.bytes/2 { // it is also the text of the result
+			return nil, limit.exceeded()
 		}
 	}
 }

@@ -23,14 +23,14 @@ func reader(content []byte) io.Reader {
 // capture keeps the standard output of a program, and ends the program at the limit.
 type capture struct {
 	content []byte
-	limit   int
+	limit   bound
 }
 
 // Write implements io.Writer for a host function.
 func (c *capture) Write(p []byte) (int, error) {
-	if len(c.content)+len(p) > c.limit {
+	if len(c.content)+len(p) > c.limit.bytes {
 		c.content = nil
-		runtime.Abort(overOutput(c.limit))
+		runtime.Abort(c.limit.exceeded())
 	}
 	c.content = append(c.content, p...)
 	return len(p), nil

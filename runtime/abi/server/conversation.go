@@ -106,7 +106,7 @@ func (c *conversation) send(message []byte) {
 // finish ends the call with a result.
 func (c *conversation) finish(result json.RawMessage) {
 	if len(result) > c.limit {
-		runtime.Abort(endOf(runtime.KindLimit, "the server's result is over the limit of %d bytes (limits.output)", c.limit))
+		runtime.Abort(endOf(runtime.KindLimit, "the server's result is over the limit of %d bytes (%s)", c.limit, c.in.OutputSetting()))
 	}
 	c.conclude(bytes.Clone(result), nil)
 }
@@ -152,7 +152,7 @@ func (c *conversation) Write(p []byte) (int, error) {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		if len(c.line)+len(line) > c.limit+envelope {
 			c.line = nil
-			runtime.Abort(endOf(runtime.KindLimit, "a message of the server is over the limit of %d bytes (limits.output)", c.limit))
+			runtime.Abort(endOf(runtime.KindLimit, "a message of the server is over the limit of %d bytes (%s)", c.limit, c.in.OutputSetting()))
 		}
 		c.line = append(c.line, line...)
 		if ended {
