@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -64,6 +65,29 @@ func TestRoots_bindFoldersOfClient(t *testing.T) {
 		}
 		g.Close()
 		h.Close()
+	}
+}
+
+// A {roots} line with who binds the folders of its callers alone: the client of another is not asked.
+func TestRoots_bindForTheCallersOfALine(t *testing.T) {
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := hostfuncs.NewHost(nil)
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t, `fs: read {roots}/** {within: [`+work+`], who: ["stdio:1", group:ops]}`)})
+	for _, tt := range []struct {
+		principal string
+		groups    []string
+		want      bool
+	}{{"stdio:1", nil, true}, {"stdio:2", nil, false}, {"stdio:2", []string{"ops"}, true}} {
+		client := &rooted{roots: `{"roots":[{"uri":"file://` + work + `"}]}`}
+		g := p.NewGate(hostfuncs.Call{Principal: tt.principal, Roles: identity.Roles{Groups: tt.groups}, Client: client})
+		if _, errno := g.Files().Stat(filepath.Join(work, "a"), true); (errno == 0) != tt.want || (client.asked > 0) != tt.want {
+			t.Errorf("%s of %v: got %v, asked %d times, want success and a question: %t", tt.principal, tt.groups, errno, client.asked, tt.want)
+		}
+		g.Close()
 	}
 }
 
