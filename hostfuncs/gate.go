@@ -96,7 +96,7 @@ func (p *Policy) NewGate(c Call) *Gate {
 	g.writes.keys.policy, g.writes.keys.call = p, &g.call
 	g.tape = newTape(&g.rules, g.replay.journal)
 	g.replay.tape = g.tape
-	g.traffic.limits = &p.plugin.Limits
+	g.traffic.limits = &p.limits[p.Class(g.rules.caller())]
 	return g
 }
 

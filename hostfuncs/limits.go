@@ -22,9 +22,11 @@ type Limits struct {
 	Sent, Received int64   // bytes of requests and answers of one call
 }
 
-// Admit admits one call of a principal, and returns the function that ends it. The error is an *AskError with the
-// limit and the time of a retry.
-func (p *Policy) Admit(principal string) (release func(), err error) { return p.quota.admit(principal) }
+// Admit admits one call, and returns the function that ends it. The error is an *AskError with the limit and the time of
+// a retry.
+func (p *Policy) Admit(caller identity.Identity) (release func(), err error) {
+	return p.quota.admit(p.Class(caller), caller.Principal)
+}
 
 // Begin counts a call for the quotas of its caller, see usage.Meter. The returned function, nil without a quota, goes
 // into Call.Settle.
@@ -46,14 +48,14 @@ func amountOf(r receipt.Receipt) (a usage.Amount) {
 
 // traffic counts the bytes of a call's requests and answers, and enforces their limits. It is safe for concurrent use.
 type traffic struct {
-	limits         *Limits
+	limits         *classLimits
 	sent, received atomic.Int64
 }
 
 // send counts bytes of a request before it leaves. The error is the limit.
 func (t *traffic) send(n int64) error {
 	if most := t.limits.Sent; most > 0 && t.sent.Add(n) > most {
-		return askErrorf(runtime.KindLimit, "the call sends more than %d bytes (limits.sent)", most)
+		return askErrorf(runtime.KindLimit, "the call sends more than %d bytes (%s)", most, runtime.Setting("sent", t.limits.own.Sent > 0))
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func (t *traffic) send(n int64) error {
 // receive counts bytes of an answer. The error is the limit.
 func (t *traffic) receive(n int64) error {
 	if most := t.limits.Received; most > 0 && t.received.Add(n) > most {
-		return askErrorf(runtime.KindLimit, "the call receives more than %d bytes (limits.received)", most)
+		return askErrorf(runtime.KindLimit, "the call receives more than %d bytes (%s)", most, runtime.Setting("received", t.limits.own.Received > 0))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/urlnorm"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -195,6 +196,39 @@ func TestFamilies_madeUpEffectEndsAtQuota(t *testing.T) {
 	wantError(t, err, runtime.KindLimit, "the call sends more than 20 bytes (limits.sent)", "")
 	if bells["lobby"] != 1 {
 		t.Errorf("got %d times rung, want once", bells["lobby"])
+	}
+}
+
+// The traffic of a call has the limits of its caller's class, and the error names the key that set them.
+func TestFamilies_madeUpEffectEndsAtQuotaOfItsClass(t *testing.T) {
+	who := func(name string) identity.Who {
+		w, err := identity.ParseWho([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	p := Plugin{Limits: Limits{Sent: 1}, Classes: []Class{{who("group:ops"), Limits{Sent: 20}}, {who("group:dev"), Limits{Sent: 2}}, {who("group:web"), Limits{Received: 9}}}}
+	for _, c := range []struct {
+		groups []string
+		rings  int
+		want   string
+	}{
+		{[]string{"dev", "ops"}, 1, "the call sends more than 20 bytes (limits.for.sent)"},
+		{[]string{"dev"}, 0, "the call sends more than 2 bytes (limits.for.sent)"},
+		{[]string{"web"}, 0, "the call sends more than 1 bytes (limits.sent)"},
+		{nil, 0, "the call sends more than 1 bytes (limits.sent)"},
+	} {
+		bells := tower{}
+		g := bellGate(t, bells, Options{}, p, Call{Roles: identity.Roles{Groups: c.groups}}, "net: POST https://bells.example/*")
+		var err error
+		for range 2 {
+			_, err = g.Ask(t.Context(), "bell/ring", json.RawMessage(ringLobby), nil)
+		}
+		wantError(t, err, runtime.KindLimit, c.want, "")
+		if bells["lobby"] != c.rings {
+			t.Errorf("%s: got %d times rung, want %d", c.groups, bells["lobby"], c.rings)
+		}
 	}
 }
 

@@ -21,8 +21,9 @@ type Plugin struct {
 	Digest string // of its bytes; grants are bound to it
 	// Grants are its grants; nil grants nothing.
 	Grants *grant.Set
-	// Limits limit its use.
-	Limits Limits
+	// Limits limit its use, and Classes that of some callers: the first class that a caller is in counts.
+	Limits  Limits
+	Classes []Class
 	// Workspace is the absolute folder of {workspace}; empty is none.
 	Workspace string
 	// Config adds values to those of config grants, and overrides them. Names and values that an environment cannot
@@ -59,6 +60,7 @@ type Policy struct {
 	asks   bool // it may ask the client
 	net    *egress.Client
 	vault  *secret.Vault
+	limits []classLimits // by class
 	quota  *quota
 	// secrets are the config values that represent secrets.
 	secrets map[string]string
@@ -80,7 +82,9 @@ func (h *Host) Plugin(p Plugin) *Policy {
 	}
 	written := p.Grants.Lines()
 	p.Grants = p.Grants.At(p.Name, p.Workspace)
-	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets()), quota: newQuota(p.Name, p.Limits)}
+	policy := &Policy{host: h, plugin: p, net: egress.NewClient(h.options.Web), vault: secret.NewVault(h.places.Home, h.options.Seed, p.Name, h.Secrets())}
+	policy.limits = limitsOf(p.Limits, p.Classes)
+	policy.quota = newQuota(p.Name, policy.limits)
 	policy.varies, policy.divided, policy.written = p.Grants.Lines().Varies(), p.Grants.Lines().NamesCallers(), written
 	policy.owned = slices.ContainsFunc(p.Grants.Secrets(), func(s grant.Secret) bool { return s.PerPrincipal })
 	policy.args, policy.env = []string{p.Name}, policy.environment()

@@ -13,19 +13,25 @@ import (
 )
 
 // maxPrincipals bounds the principals that a quota tracks. Beyond it idle ones are dropped, and then all further ones
-// share one entry.
+// of a class share one entry.
 const maxPrincipals = 10_000
 
-// quota limits the calls of a plugin: their rate in total, and the rate and concurrency of each principal. It is safe
-// for concurrent use.
+// quota limits the calls of a plugin: their rate in total and in each class, and the rate and concurrency of each
+// principal. It is safe for concurrent use.
 type quota struct {
 	plugin string
-	limits Limits
+	limits []classLimits // by class
 	now    func() time.Time
 
 	mu   sync.Mutex
-	all  *rate.Limiter
-	each map[string]*principalUse
+	all  []*rate.Limiter // by class, of whose callers together; that of class 0 is of all callers
+	each map[principalOf]*principalUse
+}
+
+// principalOf is a principal in a class: its roles, and with them its class, can differ from call to call.
+type principalOf struct {
+	class     int
+	principal string
 }
 
 // principalUse is the usage of one principal.
@@ -53,30 +59,40 @@ func (u *principalUse) idle(now time.Time) bool {
 }
 
 // newQuota returns the quota of a plugin. Errors contain its name.
-func newQuota(plugin string, l Limits) *quota {
-	return &quota{plugin: plugin, limits: l, now: time.Now, all: newBucket(l.Rate), each: map[string]*principalUse{}}
+func newQuota(plugin string, limits []classLimits) *quota {
+	q := &quota{plugin: plugin, limits: limits, now: time.Now, each: map[principalOf]*principalUse{}}
+	for _, l := range limits {
+		q.all = append(q.all, newBucket(l.Rate))
+	}
+	return q
 }
 
-// admit admits one call of a principal. The caller must call release when the call ends. The error is an *AskError
+// admit admits one call of a principal in a class. The caller must call release when the call ends. The error is an *AskError
 // with the limit and the time to wait.
-func (q *quota) admit(principal string) (release func(), err error) {
-	if l := q.limits; l.Rate == 0 && l.PrincipalRate == 0 && l.PrincipalCalls == 0 {
+func (q *quota) admit(class int, principal string) (release func(), err error) {
+	l := &q.limits[class]
+	if q.limits[0].Rate == 0 && l.Rate == 0 && l.PrincipalRate == 0 && l.PrincipalCalls == 0 {
 		return func() {}, nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	u := q.user(principal, now)
-	if most := q.limits.PrincipalCalls; most > 0 && u.running >= most {
-		return nil, limited(time.Second, "plugin %q serves %s of one caller at a time (limits.principal_calls)", q.plugin, callsOf(float64(most)))
+	u := q.user(principalOf{class, principal}, now)
+	if most := l.PrincipalCalls; most > 0 && u.running >= most {
+		return nil, limited(time.Second, "plugin %q serves %s of one caller at a time (%s)", q.plugin, callsOf(float64(most)), runtime.Setting("principal_calls", l.own.PrincipalCalls > 0))
 	}
-	if perSecond := q.limits.PrincipalRate; perSecond > 0 {
+	if perSecond := l.PrincipalRate; perSecond > 0 {
 		if wait := takeCall(u.bucket, now); wait > 0 {
-			return nil, limited(wait, "plugin %q serves %s a second of one caller (limits.principal_rate)", q.plugin, callsOf(perSecond))
+			return nil, limited(wait, "plugin %q serves %s a second of one caller (%s)", q.plugin, callsOf(perSecond), runtime.Setting("principal_rate", l.own.PrincipalRate > 0))
 		}
 	}
-	if perSecond := q.limits.Rate; perSecond > 0 {
-		if wait := takeCall(q.all, now); wait > 0 {
+	if perSecond := l.own.Rate; perSecond > 0 {
+		if wait := takeCall(q.all[class], now); wait > 0 {
+			return nil, limited(wait, "plugin %q serves %s a second of callers like this one (limits.for.rate)", q.plugin, callsOf(perSecond))
+		}
+	}
+	if perSecond := q.limits[0].Rate; perSecond > 0 {
+		if wait := takeCall(q.all[0], now); wait > 0 {
 			return nil, limited(wait, "plugin %q serves %s a second (limits.rate)", q.plugin, callsOf(perSecond))
 		}
 	}
@@ -89,24 +105,24 @@ func (q *quota) admit(principal string) (release func(), err error) {
 }
 
 // user finds or adds the entry of a principal.
-func (q *quota) user(principal string, now time.Time) *principalUse {
-	if u := q.each[principal]; u != nil {
+func (q *quota) user(who principalOf, now time.Time) *principalUse {
+	if u := q.each[who]; u != nil {
 		return u
 	}
 	if len(q.each) >= maxPrincipals {
-		for name, u := range q.each {
+		for other, u := range q.each {
 			if u.idle(now) {
-				delete(q.each, name)
+				delete(q.each, other)
 			}
 		}
 	}
 	if len(q.each) >= maxPrincipals {
-		principal = "" // the remaining principals share an entry
+		who.principal = "" // the remaining principals of a class share an entry
 	}
-	if q.each[principal] == nil {
-		q.each[principal] = &principalUse{bucket: newBucket(q.limits.PrincipalRate)}
+	if q.each[who] == nil {
+		q.each[who] = &principalUse{bucket: newBucket(q.limits[who.class].PrincipalRate)}
 	}
-	return q.each[principal]
+	return q.each[who]
 }
 
 func callsOf(n float64) string {

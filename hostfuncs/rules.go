@@ -44,10 +44,12 @@ func (r *rules) redact(text string) string { return r.vault.Redactor().String(te
 // bound binds the values of the call in a set.
 func (r *rules) bound(s *grant.Set) *grant.Set { return s.Bind(r.values()) }
 
+func (r *rules) caller() identity.Identity { return identity.Of(r.call.Principal, r.call.Roles) }
+
 // values returns the values that the call binds in grants.
 func (r *rules) values() grant.Call {
 	return grant.Call{
-		Entry: r.call.Entry, Caller: identity.Of(r.call.Principal, r.call.Roles), Values: r.call.Values, Home: r.policy.host.places.Home,
+		Entry: r.call.Entry, Caller: r.caller(), Values: r.call.Values, Home: r.policy.host.places.Home,
 		URL: func(text string) (*url.URL, error) { return egress.ParseURL(text, nil) },
 	}
 }

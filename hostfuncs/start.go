@@ -43,7 +43,7 @@ const (
 func (p *Policy) bare(s stage) *Policy {
 	config := p.plugin.Grants.Lines().Config()
 	maps.Copy(config, p.plugin.Config)
-	return &Policy{host: p.host, args: p.args, env: p.env, net: p.net, vault: p.vault, plugin: Plugin{
+	return &Policy{host: p.host, args: p.args, env: p.env, net: p.net, vault: p.vault, limits: limitsOf(Limits{}, nil), plugin: Plugin{
 		Name: p.plugin.Name, Digest: p.plugin.Digest, Config: config, Frozen: true, Seed: "start " + p.plugin.Digest,
 		starting: true, starts: p, warming: s >= stageWarm, alone: s == stageRehearsal,
 	}}

@@ -113,7 +113,7 @@ const maxGuestError = 16 << 10
 func (a *answer) clean(g *runtime.GuestError) {
 	most := maxGuestError
 	if w, err := a.call.Wishes(); err == nil {
-		most = lower(most, w.MaxBytes).Bytes
+		most = lower(result.Bound{Bytes: most}, w.MaxBytes).Bytes
 	}
 	g.Message, _ = sanitize.Text(sanitize.Cut(g.Message, most))
 	if jsonraw.Valid(g.Data) != nil || len(g.Data) > most {

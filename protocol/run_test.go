@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
@@ -32,10 +33,10 @@ type ledger struct {
 
 var _ catalog.Server = (*ledger)(nil)
 
-func (l *ledger) Keeps(string) bool { return l.keeps }
-func (l *ledger) Limit() int        { return 0 }
-func (l *ledger) Digest() string    { return "" }
-func (l *ledger) Terms() []byte     { return nil }
+func (l *ledger) Keeps(string) bool                     { return l.keeps }
+func (l *ledger) Limit(identity.Identity) (int, string) { return 0, "" }
+func (l *ledger) Digest() string                        { return "" }
+func (l *ledger) Terms() []byte                         { return nil }
 
 // Run answers, even if its caller has given up.
 func (l *ledger) Run(ctx context.Context, c catalog.Call, _ catalog.Request) (catalog.Run, error) {

@@ -50,7 +50,7 @@ func callTool(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	r.finishTool(&o)
-	r.bound(&o, lower(t.Limit(), w.MaxBytes), func(o jsonraw.Object) string {
+	r.bound(&o, lower(operatorBound(t, r), w.MaxBytes), func(o jsonraw.Object) string {
 		return r.server.keepWhole(ctx, r.conn.opts.Principal, r.id, o)
 	})
 	return r.frame(o, false), nil
@@ -81,11 +81,17 @@ func noTool(r *request, name string) error {
 }
 
 // lower returns the smaller of the operator's and the client's limits. 0 means no limit.
-func lower(operator, client int) result.Bound {
-	if operator == 0 || client != 0 && client < operator {
+func lower(operator result.Bound, client int) result.Bound {
+	if operator.Bytes == 0 || client != 0 && client < operator.Bytes {
 		return result.Bound{Bytes: client, By: envelope.MaxBytes}
 	}
-	return result.Bound{Bytes: operator, By: "limits.output"}
+	return operator
+}
+
+// operatorBound returns the operator's limit for the caller of a request.
+func operatorBound(t *catalog.Tool, r *request) result.Bound {
+	bytes, setting := t.Limit(r.caller)
+	return result.Bound{Bytes: bytes, By: setting}
 }
 
 // runTool runs the tool. Its answer is cleaned too.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/extismfile"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -27,6 +27,7 @@ type Config struct {
 	Only     []string       // the only entries to publish: local names, URIs and templates; empty is all
 	Hide     []string       // entries not to publish: local names, URIs and templates
 	Limits   runtime.Limits // zero fields are the defaults
+	Classes  []Class        // limits of some callers: the first class that a caller is in counts
 	Grants   *grant.Set     // nil grants nothing
 	// Callers limit the published entries to some callers; empty publishes them to all.
 	Callers []catalog.CallerRule
@@ -43,6 +44,13 @@ type Config struct {
 	Updates   Updates           // new bytes that may serve without approval; "" is none
 }
 
+// Class gives some callers of a plugin limits of their own.
+type Class struct {
+	Who    identity.Who
+	Limits runtime.Limits   // zero fields are those of the plugin; Concurrency and Queue are those of the callers together
+	Use    hostfuncs.Limits // zero fields are those of the plugin; Rate is that of the callers together
+}
+
 // Updates selects the new bytes of a plugin that may serve without approval.
 type Updates string
 
@@ -57,7 +65,7 @@ func (c Config) prefixed() bool { return c.Prefix == nil || *c.Prefix }
 // clone copies the fields that the caller could still modify.
 func (c Config) clone() Config {
 	c.Only, c.Hide, c.Values = slices.Clone(c.Only), slices.Clone(c.Hide), maps.Clone(c.Values)
-	c.Callers = slices.Clone(c.Callers)
+	c.Callers, c.Classes = slices.Clone(c.Callers), slices.Clone(c.Classes)
 	if c.Prefix != nil {
 		prefix := *c.Prefix
 		c.Prefix = &prefix
@@ -72,25 +80,24 @@ func (c Config) narrowed(m *extismfile.Manifest, defaults runtime.Limits) Config
 	maps.Copy(values, c.Grants.Lines().Config())
 	maps.Copy(values, c.Values)
 	c.Values = values
-	limits := orDefaults(c.Limits, defaults).WithDefaults()
+	limits := c.Limits.Or(defaults).WithDefaults()
 	if m.Memory > 0 {
 		c.Limits.Memory = min(limits.Memory, m.Memory)
 	}
 	if m.Timeout > 0 {
 		c.Limits.Deadline = min(limits.Deadline, m.Timeout)
 	}
-	return c
-}
-
-// orDefaults sets every zero limit to its default.
-func orDefaults(l, defaults runtime.Limits) runtime.Limits {
-	own, other := reflect.ValueOf(&l).Elem(), reflect.ValueOf(defaults)
-	for i := range own.NumField() {
-		if own.Field(i).IsZero() {
-			own.Field(i).Set(other.Field(i))
+	c.Classes = slices.Clone(c.Classes)
+	for i := range c.Classes {
+		own := &c.Classes[i].Limits
+		if m.Memory > 0 {
+			own.Memory = min(own.Memory, m.Memory) // zero stays
+		}
+		if m.Timeout > 0 {
+			own.Deadline = min(own.Deadline, m.Timeout)
 		}
 	}
-	return l
+	return c
 }
 
 // remote reports whether the source is not a path.

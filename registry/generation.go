@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -80,6 +81,22 @@ func (g *generation) fits(p *plan, limits runtime.Limits) bool {
 	return g.module == p.module && maps.Equal(g.pinned, p.pinned())
 }
 
+// tightClasses returns the classes whose memory is too small for the module, of which each call is refused.
+func (g *generation) tightClasses() (problems []string) {
+	if g.module == nil {
+		return nil
+	}
+	for i, class := range g.config.Classes {
+		if class.Limits.Memory == 0 {
+			continue
+		}
+		if err := class.Limits.CheckStart(g.module.Memory, g.module.Beside); err != nil {
+			problems = append(problems, fmt.Sprintf("entry %d of limits.for refuses each call of its callers: %v", i+1, err))
+		}
+	}
+	return problems
+}
+
 // isConfigured reports whether a generation has this configuration. Line numbers of grants are ignored: an edited comment
 // must not end the instances that a plugin keeps.
 func (g *generation) isConfigured(next Config, limits runtime.Limits) bool {
@@ -108,7 +125,7 @@ func (st *starter) generationFor(s slots, p *plan, defaults runtime.Limits) *gen
 	if err := p.unfit(defaults); err != nil && p.err == nil {
 		p.err = err
 	}
-	one, limits := s[p.key()], orDefaults(p.config.Limits, defaults)
+	one, limits := s[p.key()], p.config.Limits.Or(defaults)
 	if !p.serves() {
 		if one != nil && one.pinned && p.loading && p.err == nil && one.now.isConfigured(p.config, limits) {
 			return one.now
@@ -141,7 +158,12 @@ func (st *starter) newGeneration(home *plugin.Plugin, p *plan, limits runtime.Li
 	g := &generation{name: p.name, config: c, limits: limits, manifest: p.manifest()}
 	policy := hostfuncs.Plugin{Name: p.name, Grants: grants, Config: c.Values, Workspace: c.Workspace, Limits: c.Use,
 		Learn: c.Learn, Record: c.Record, Frozen: c.Frozen, Seed: c.Seed}
-	o := plugin.Options{State: c.State, Limits: limits, Publish: catalog.Plugin{
+	classes := make([]runtime.Limits, len(c.Classes))
+	for i, class := range c.Classes {
+		classes[i] = class.Limits
+		policy.Classes = append(policy.Classes, hostfuncs.Class{Who: class.Who, Limits: class.Use})
+	}
+	o := plugin.Options{State: c.State, Limits: limits, Classes: classes, Publish: catalog.Plugin{
 		Name: p.name, Manifest: g.manifest, Prefix: c.prefixed(), Only: c.Only, Hide: c.Hide, Callers: c.Callers,
 		Grants: c.Grants.At(p.name, c.Workspace), Places: st.places, Logger: st.log,
 	}}

@@ -126,7 +126,7 @@ func (s *Status) describe(g *generation) {
 		s.Ceilings = append(s.Ceilings, lines)
 	}
 	s.intended = g.Offer().Ungranted
-	s.Warnings = slices.Concat(g.Offer().Problems, g.wantProblems, s.intended)
+	s.Warnings = slices.Concat(g.Offer().Problems, g.wantProblems, s.intended, g.tightClasses())
 	if g.module == nil && s.File != "" {
 		s.Dialect = "text"
 	}

@@ -92,8 +92,8 @@ type Server interface {
 	// Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if
 	// it were the first.
 	Keeps(session string) bool
-	// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
-	Limit() int
+	// Limit returns the largest answer sent to a caller at once, in bytes, and the setting that sets it; 0 is no limit.
+	Limit(caller identity.Identity) (bytes int, setting string)
 	// Digest returns the digest of the plugin file; empty for a plugin built into this process.
 	Digest() string
 	// Terms returns a value that is unique to the plugin, its grants and its configuration.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonschema"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
@@ -46,8 +47,10 @@ func (t *Tool) Input() (*jsonschema.Schema, error) { return t.input() }
 // Output returns the schema of the tool's structured content, compiled on first use; nil if the tool has none.
 func (t *Tool) Output() (*jsonschema.Schema, error) { return t.output() }
 
-// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
-func (t *Tool) Limit() int { return t.server.Limit() }
+// Limit returns the largest answer sent to a caller at once, in bytes, and the setting that sets it; 0 is no limit.
+func (t *Tool) Limit(caller identity.Identity) (bytes int, setting string) {
+	return t.server.Limit(caller)
+}
 
 // Keeps reports whether a call of a session sees plugin state from earlier calls, so that it cannot be rerun as if it
 // were the first.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -30,10 +31,10 @@ func (a answered) Answer() json.RawMessage  { return json.RawMessage(a) }
 func (a answered) Commit(Verdict) error     { return nil }
 func (a answered) Abort(reason error) error { return reason }
 
-func (*echo) Keeps(string) bool { return false }
-func (*echo) Limit() int        { return 0 }
-func (e *echo) Digest() string  { return e.digest }
-func (e *echo) Terms() []byte   { return nil }
+func (*echo) Keeps(string) bool                     { return false }
+func (*echo) Limit(identity.Identity) (int, string) { return 0, "" }
+func (e *echo) Digest() string                      { return e.digest }
+func (e *echo) Terms() []byte                       { return nil }
 
 // answerOf returns the answer of a run.
 func answerOf(start func(context.Context, Call) (Run, error)) func(context.Context, Call) (json.RawMessage, error) {

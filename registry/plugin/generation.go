@@ -6,11 +6,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -28,7 +30,9 @@ type Options struct {
 	// Admit is called before a call until it first returns nil; a nil Admit admits all calls.
 	Admit  func(ctx context.Context) error
 	Limits runtime.Limits // of a module; zero fields use the engine's defaults
-	State  runtime.State  // the lifetime of an instance; "" is the plugin's request, if allowed
+	// Classes are the limits of the policy's classes of callers, in their order; zero fields are those of Limits.
+	Classes []runtime.Limits
+	State   runtime.State // the lifetime of an instance; "" is the plugin's request, if allowed
 }
 
 // Generation is one version of one plugin under one configuration: its published entries and its server. Calls hold it
@@ -39,7 +43,7 @@ type Generation struct {
 	module  *Module // nil for code
 	state   runtime.State
 	policy  *hostfuncs.Policy
-	output  int // bytes of an answer sent to the caller at once; 0 is no limit
+	outputs []output // by class; empty is no limit
 	server  server
 
 	admit    func(ctx context.Context) error
@@ -76,9 +80,8 @@ func New(p *Plugin, o Options) *Generation {
 		g.server = &codeServer{call: o.Code, policy: o.Policy}
 	} else {
 		g.state = stateOf(o.Module, o.State)
-		g.output = cmp.Or(o.Limits.Output, runtime.DefaultOutput)
-		o.Limits.Output = max(g.output, maxAnswer)
-		g.server = newModuleServer(o.Module, o.Policy, o.Limits, g.state)
+		g.outputs = outputsOf(&o)
+		g.server = newModuleServer(o.Module, o.Policy, o.Limits, o.Classes, g.state)
 	}
 	g.Publish()
 	return g
@@ -108,8 +111,41 @@ func (g *Generation) Keeps(session string) bool {
 	return g.state == runtime.StatePlugin || g.state == runtime.StateSession && session != ""
 }
 
-// Limit returns the largest answer sent to the caller at once, in bytes; 0 is no limit.
-func (g *Generation) Limit() int { return g.output }
+// output is the largest answer that is sent to a caller at once.
+type output struct {
+	bytes   int
+	setting string // that sets it
+}
+
+// outputsOf returns the outputs of each class. The guests of o may answer up to maxAnswer: the rest is kept.
+func outputsOf(o *Options) []output {
+	all := output{cmp.Or(o.Limits.Output, runtime.DefaultOutput), runtime.Setting("output", false)}
+	o.Limits.Output = max(all.bytes, maxAnswer)
+	list := []output{all}
+	o.Classes = slices.Clone(o.Classes)
+	for i := range o.Classes {
+		c, own := &o.Classes[i], all
+		if c.Output > 0 {
+			own = output{c.Output, runtime.Setting("output", true)}
+			c.Output = max(c.Output, maxAnswer)
+		}
+		list = append(list, own)
+	}
+	return list
+}
+
+// Limit returns the largest answer sent to a caller at once, in bytes, and the setting that sets it; 0 is no limit.
+func (g *Generation) Limit(caller identity.Identity) (bytes int, setting string) {
+	o := g.outputFor(caller)
+	return o.bytes, o.setting
+}
+
+func (g *Generation) outputFor(caller identity.Identity) output {
+	if len(g.outputs) == 0 {
+		return output{}
+	}
+	return g.outputs[g.policy.Class(caller)]
+}
 
 // Digest returns the digest of the module; empty for code.
 func (g *Generation) Digest() string {
@@ -196,7 +232,7 @@ func (g *Generation) runCurrent(ctx context.Context, c catalog.Call, r catalog.R
 		return nil, err
 	}
 	if r.Kind != manifest.Tool {
-		t.limit = g.output
+		t.limit = g.outputFor(c.Caller())
 	}
 	t.calls, handed = g.calls, true
 	return t, nil

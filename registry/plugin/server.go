@@ -14,10 +14,11 @@ import (
 
 // moduleServer serves the calls of one plugin from a module.
 type moduleServer struct {
-	module *Module
-	policy *hostfuncs.Policy
-	limits runtime.Limits
-	state  runtime.State
+	module  *Module
+	policy  *hostfuncs.Policy
+	limits  runtime.Limits
+	classes []runtime.Limits // of the policy's classes
+	state   runtime.State
 
 	mu   sync.Mutex
 	pool *runtime.Pool
@@ -25,9 +26,9 @@ type moduleServer struct {
 
 var _ server = (*moduleServer)(nil)
 
-func newModuleServer(m *Module, p *hostfuncs.Policy, l runtime.Limits, s runtime.State) *moduleServer {
+func newModuleServer(m *Module, p *hostfuncs.Policy, l runtime.Limits, classes []runtime.Limits, s runtime.State) *moduleServer {
 	m.Retain()
-	return &moduleServer{module: m, policy: p, limits: l, state: s}
+	return &moduleServer{module: m, policy: p, limits: l, classes: classes, state: s}
 }
 
 // stateOf returns the lifetime of a module's instances: the operator's setting, else the plugin's request. Only the
@@ -68,7 +69,7 @@ func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Req
 	}
 	s.module.calls.Add(1)
 	t.ctx, t.cancel = shortened(ctx, c.Timeout)
-	answer, err := pool.Call(t.ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Patient: c.Patient}, gate)
+	answer, err := pool.Call(t.ctx, runtime.Request{Method: r.Method, Params: r.Params, Session: c.Session, Caller: c.Principal, Class: s.policy.Class(c.Caller()), Patient: c.Patient}, gate)
 	if concluded := gate.Conclude(err); err == nil {
 		err = concluded
 	}
@@ -83,7 +84,7 @@ func (s *moduleServer) answer(ctx context.Context, c catalog.Call, r catalog.Req
 // admit admits a call; a patient call waits until it is admitted.
 func (s *moduleServer) admit(ctx context.Context, c catalog.Call) (release func(), err error) {
 	for {
-		release, err = s.policy.Admit(c.Principal)
+		release, err = s.policy.Admit(c.Caller())
 		var ask *runtime.AskError
 		if !c.Patient || !errors.As(err, &ask) || ask.RetryAfterMs <= 0 {
 			return release, err
@@ -114,7 +115,7 @@ func (s *moduleServer) ready(ctx context.Context) (*runtime.Pool, error) {
 	defer s.mu.Unlock()
 	if s.pool == nil {
 		s.pool = runtime.NewPool(compiled, s.module.Dialect, &runtime.PoolOptions{
-			Limits: s.limits, State: s.state,
+			Limits: s.limits, Classes: s.classes, State: s.state,
 			Start: opened(s.policy.StartGate), Warm: opened(s.policy.WarmGate), Rehearsal: opened(s.policy.RehearsalGate), Cold: s.policy.WarmUpFailed,
 		})
 	}

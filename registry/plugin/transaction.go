@@ -19,7 +19,7 @@ type transaction struct {
 	gate       callGate
 	answered   bool
 	answer     json.RawMessage
-	limit      int // bytes of the answer; 0 is no limit
+	limit      output // of the answer; zero is no limit
 
 	ctx    context.Context // with the client's time limit; nil before the call runs
 	cancel context.CancelFunc
@@ -57,9 +57,9 @@ func (t *transaction) Commit(v catalog.Verdict) error {
 	if t.over {
 		return errOver
 	}
-	if t.limit > 0 && len(t.answer) > t.limit {
+	if t.limit.bytes > 0 && len(t.answer) > t.limit.bytes {
 		return t.Abort(&runtime.EndError{Kind: runtime.KindLimit,
-			Message: fmt.Sprintf("the answer has %d bytes, and the limit is %d", len(t.answer), t.limit)})
+			Message: fmt.Sprintf("the answer has %d bytes, and %s is %d", len(t.answer), t.limit.setting, t.limit.bytes)})
 	}
 	defer t.end()
 	if gate := t.gate.used(); gate != nil {

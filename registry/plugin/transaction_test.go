@@ -35,7 +35,7 @@ func TestCommit_writesNothingForAnAnswerOverTheLimit(t *testing.T) {
 		limit := i + 1
 		gate := policy.NewGate(hostfuncs.Call{ID: "c", Principal: "ada"})
 		ask(gate, "kv/set", `{"key":"k","value":1}`)
-		run := &transaction{plugin: "p", id: "c", gate: moduleGate{gate}, answered: true, answer: json.RawMessage("{}"), limit: limit, ctx: t.Context()}
+		run := &transaction{plugin: "p", id: "c", gate: moduleGate{gate}, answered: true, answer: json.RawMessage("{}"), limit: output{bytes: limit}, ctx: t.Context()}
 		err := run.Commit(catalog.Verdict{})
 		var end *runtime.EndError
 		if over := errors.As(err, &end) && end.Kind == runtime.KindLimit; over != (limit == 1) {
