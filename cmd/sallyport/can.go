@@ -22,9 +22,8 @@ func newCan(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "can PRINCIPAL TOOL [DIR]",
 		Short: "report whether a caller may call a tool, and the rule that decides",
-		Long: `Report whether a caller may call a tool, the rule of callers that decides, and the grants with who that hold in its
-calls. PRINCIPAL is written as in the audit
-log: token:ann, stdio:1000, anonymous. TOOL is the public name. Groups of the section groups apply; those of a sign-in are
+		Long: `Report whether a caller may call a tool, the rule of callers that decides, the grants with who that hold in its
+calls, and its entry of limits.for. PRINCIPAL is written as in the audit log: token:ann, stdio:1000, anonymous. TOOL is the public name. Groups of the section groups apply; those of a sign-in are
 given by --group and --scope. The folder is loaded as sallyport list does it, and the tool is not called.
 
 Exit code 1: the caller may not, or there is no such tool.`,
@@ -112,6 +111,7 @@ func printCan(w io.Writer, s *settings.Settings, id ident.Identity, tool *catalo
 	}
 	if i >= 0 {
 		printLines(w, s.File, &s.Plugins[i], id)
+		printLimits(w, s.File, &s.Plugins[i], id)
 	}
 	if !ok {
 		return exitCode(exitTool)
@@ -130,6 +130,13 @@ func printLines(w io.Writer, file string, p *settings.Plugin, id ident.Identity)
 			applies = "is for others"
 		}
 		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, g.Line, ui.Line(g.String()), applies)
+	}
+}
+
+// printLimits prints the limits that a caller has in place of the plugin's.
+func printLimits(w io.Writer, file string, p *settings.Plugin, id ident.Identity) {
+	if c := p.LimitsOf(id); c != nil {
+		fmt.Fprintf(w, "  %s:%d: limits.for: %s\n", file, c.Line, ui.Line(c.String()))
 	}
 }
 

@@ -108,7 +108,11 @@ func explain(ctx context.Context, w io.Writer, s *settings.Settings, q explainin
 	if err != nil {
 		return err
 	}
-	return printExplanation(w, s, x)
+	err = printExplanation(w, s, x)
+	if q.as != "" {
+		printLimits(w, s.File, &p, q.caller)
+	}
+	return err
 }
 
 // answerThatAllows returns an answer that allows the effect, for one principal, or if as is "" for any; nil if none.

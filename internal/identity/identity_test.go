@@ -79,6 +79,23 @@ func TestWho_comparesNamesByteForByte(t *testing.T) {
 	}
 }
 
+// A name is in a set that has all of its callers.
+func TestWho_includesNames(t *testing.T) {
+	w, err := ParseWho([]string{"token:ann", "group:ops", "scope:read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"token:ann": true, "group:ops": true, "scope:read": true,
+		"token:ops": false, "group:read": false, "scope:ops": false, "group:Ops": false, "all": false} {
+		if got := w.Includes(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	if everyone, err := ParseWho([]string{"all"}); err != nil || !everyone.Includes("all") || !everyone.Includes("group:ops") {
+		t.Errorf("all: got %v, %v, want each name in it", everyone, err)
+	}
+}
+
 func TestParseWho_refusesNamesThatMatchNobody(t *testing.T) {
 	for _, names := range [][]string{nil, {""}, {"ops"}, {"group:"}, {"scope:"}, {"group: ops"}, {"group:e\u0301"}, {"*"}, {"token:ann", "ann"}, {"group:a\tb"}} {
 		if w, err := ParseWho(names); err == nil {

@@ -72,6 +72,17 @@ func anyOf(names, sorted []string) bool {
 	})
 }
 
+// Includes reports whether all callers with a name of ParseWho are in the set.
+func (w Who) Includes(name string) bool {
+	if text, is := strings.CutPrefix(name, groupPrefix); is {
+		return w.Has(Identity{Groups: []string{text}})
+	}
+	if text, is := strings.CutPrefix(name, scopePrefix); is {
+		return w.Has(Identity{Scopes: []string{text}})
+	}
+	return w.Has(Identity{Principal: name})
+}
+
 // Scopes returns the scopes that the set names.
 func (w Who) Scopes() []string { return slices.Clone(w.scopes) }
 

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -62,6 +61,7 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Hide:     p.Publish.Hide,
 		Callers:  callerRules(p.Callers),
 		Limits:   Limits(s, p.Limits),
+		Classes:  classes(p.LimitsFor),
 		Grants:   p.Grants,
 		State:    runtime.State(p.State),
 		Frozen:   p.Frozen,
@@ -71,11 +71,21 @@ func pluginConfig(s *settings.Settings, p settings.Plugin) registry.Config {
 		Record:   p.Record,
 
 		Workspace: p.Workspace,
-		Use: hostfuncs.Limits{
-			Rate: p.Limits.Rate, PrincipalRate: p.Limits.PrincipalRate, PrincipalCalls: p.Limits.PrincipalCalls,
-			Sent: p.Limits.Sent, Received: p.Limits.Received,
-		},
+		Use:       useOf(p.Limits),
 	}
+}
+
+// useOf returns the limits of the effects of a plugin.
+func useOf(l settings.Limits) hostfuncs.Limits {
+	return hostfuncs.Limits{Rate: l.Rate, PrincipalRate: l.PrincipalRate, PrincipalCalls: l.PrincipalCalls, Sent: l.Sent, Received: l.Received}
+}
+
+// classes returns the limits of some callers for the registry.
+func classes(list []settings.CallerLimits) (all []registry.Class) {
+	for _, c := range list {
+		all = append(all, registry.Class{Who: c.Callers, Limits: ownLimits(c.Limits), Use: useOf(c.Limits)})
+	}
+	return all
 }
 
 // callerRules returns the rules for the registry.
@@ -107,14 +117,19 @@ func updatesOf(t settings.Trust) registry.Updates {
 
 // Limits returns the limits of a plugin, with those of the host for fields that are zero.
 func Limits(s *settings.Settings, l settings.Limits) runtime.Limits {
-	return runtime.Limits{
-		Memory:      uint64(cmp.Or(l.Memory, s.Bytes("limits.memory"))),
-		Deadline:    cmp.Or(l.Deadline, s.Duration("limits.deadline")),
-		Task:        cmp.Or(l.Task, s.Duration("limits.task")),
-		Output:      int(cmp.Or(l.Output, s.Bytes("limits.output"))),
-		Concurrency: cmp.Or(l.Concurrency, s.Count("limits.concurrency")),
-		Queue:       cmp.Or(l.Queue, s.Count("limits.queue")),
-		Wait:        cmp.Or(l.Wait, s.Duration("limits.wait")),
+	return ownLimits(l).Or(runtime.Limits{
+		Memory:      uint64(s.Bytes("limits.memory")),
+		Deadline:    s.Duration("limits.deadline"),
+		Task:        s.Duration("limits.task"),
+		Output:      int(s.Bytes("limits.output")),
+		Concurrency: s.Count("limits.concurrency"),
+		Queue:       s.Count("limits.queue"),
+		Wait:        s.Duration("limits.wait"),
 		Ask:         s.Duration("limits.ask"),
-	}
+	})
+}
+
+// ownLimits returns the limits of a section for the engine.
+func ownLimits(l settings.Limits) runtime.Limits {
+	return runtime.Limits{Memory: uint64(l.Memory), Deadline: l.Deadline, Task: l.Task, Output: int(l.Output), Concurrency: l.Concurrency, Queue: l.Queue, Wait: l.Wait}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sealed"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
+	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
 // Recordings returns the recorded calls of these settings' state folder.
@@ -86,11 +87,28 @@ func try(ctx context.Context, s *settings.Settings, own settings.Plugin, v *regi
 	gates := hostfuncs.NewHost(o)
 	defer gates.Close()
 	c := pluginConfig(s, own)
-	t := plugin.Trial{Engine: engine, Host: gates, Dialects: Dialects(), Limits: c.Limits, Within: within, Plugin: hostfuncs.Plugin{
+	limits, use := widest(c)
+	t := plugin.Trial{Engine: engine, Host: gates, Dialects: Dialects(), Limits: limits, Within: within, Plugin: hostfuncs.Plugin{
 		Name: own.Name, Digest: v.After.Digest, Grants: c.Grants, Config: v.Values, Workspace: c.Workspace, Frozen: c.Frozen, Seed: c.Seed,
-		Limits: hostfuncs.Limits{Sent: c.Use.Sent, Received: c.Use.Received},
+		Limits: use,
 	}}
 	return t.Run(ctx, v.Bytes(), calls, made)
+}
+
+// widest returns the most that a call of any caller has: a recorded call is without the groups of its caller.
+func widest(c registry.Config) (runtime.Limits, hostfuncs.Limits) {
+	limits, use := c.Limits, hostfuncs.Limits{Sent: c.Use.Sent, Received: c.Use.Received}
+	for _, class := range c.Classes {
+		limits.Memory = max(limits.Memory, class.Limits.Memory)
+		limits.Deadline = max(limits.Deadline, class.Limits.Deadline)
+		if use.Sent > 0 {
+			use.Sent = max(use.Sent, class.Use.Sent)
+		}
+		if use.Received > 0 {
+			use.Received = max(use.Received, class.Use.Received)
+		}
+	}
+	return limits, use
 }
 
 // offline is a network without a connection. The gates of a trial reach none; this is the second wall.

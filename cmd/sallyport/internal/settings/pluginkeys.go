@@ -37,6 +37,7 @@ func PluginKeys() []PluginKey {
 		{"limits.principal_calls", "count", "no limit", "concurrent calls of each caller"},
 		{"limits.sent", "bytes", "no limit", "bytes of all requests of one call"},
 		{"limits.received", "bytes", "no limit", "bytes of all answers of one call"},
+		{"limits.for", "limits", "the same for all callers", "the limits of some callers in place of the plugin's: a list such as `{who: [group:interns], deadline: 5s, memory: 32MiB}`. `who` is that of `callers`, and the keys are those of `limits`; one that an entry leaves out is the plugin's. The first entry that names the caller counts. `concurrency`, `queue` and `rate` are those of the callers of the entry together, within the plugin's; every other limit may exceed it"},
 		{"state", "`call`, `fresh`, `session`, `plugin`", "as the plugin asks, or `call`", "lifetime of an instance. `call`: a clean one for each call, copied from a started one. `fresh`: each call starts its own, which takes longer. `session`: one for each session of a client, on stdio, with `Mcp-Session-Id` or with `dev.sallyport/session`, kept for an hour unless `limits.kept` needs its memory, which the next call is told; this is the default of Extism plugins. `plugin`: one for all calls, which only this file grants. A kept instance serves one call at a time, and starts again after a failure; `sallyport list` names the plugins that keep theirs"},
 		{"clock", "`real`, `frozen`", "`real`", "`frozen`: the clocks advance only by the plugin's sleeps, which take no time"},
 		{"random", "`real`, `seeded`", "`real`", "`seeded`: random numbers are the same in each call"},
@@ -50,9 +51,9 @@ func PluginKeys() []PluginKey {
 	}
 }
 
-// checkKey returns an error unless prefix and the key, or a key below them, are in PluginKeys.
-func checkKey(k *strictyaml.Node, prefix, where string) error {
-	var known []string
+// checkKey returns an error unless prefix and the key, or a key below them, are in PluginKeys. also are further known keys.
+func checkKey(k *strictyaml.Node, prefix, where string, also ...string) error {
+	known := also
 	for _, key := range PluginKeys() {
 		rest, ok := strings.CutPrefix(key.Name, prefix)
 		if name, _, _ := strings.Cut(rest, "."); ok && !slices.Contains(known, name) {

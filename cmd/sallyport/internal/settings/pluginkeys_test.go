@@ -10,7 +10,7 @@ import (
 // The reader takes a value for each key of PluginKeys, and records it under the key's name.
 func TestPluginKeys_areRead(t *testing.T) {
 	values := map[string]string{"path": "x.wasm", "digest": "sha256:" + strings.Repeat("0", 64), "list": "[x]", "bytes": "1MiB",
-		"duration": "1s", "days": "7d", "count": "1", "rate": "0.5", "grants": "[elicitation]", "rules": "[{who: [all]}]"}
+		"duration": "1s", "days": "7d", "count": "1", "rate": "0.5", "grants": "[elicitation]", "rules": "[{who: [all]}]", "limits": "[{who: [all], deadline: 1s}]"}
 	for _, k := range PluginKeys() {
 		words := []string{values[k.Type]}
 		if words[0] == "" {

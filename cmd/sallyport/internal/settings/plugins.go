@@ -23,11 +23,13 @@ type Plugin struct {
 	Publish  Publish
 	Callers  []CallerRule // limit the published entries to some callers; empty publishes them to all
 	Limits   Limits
-	State    string        // lifetime of an instance; "" is the plugin's choice
-	Frozen   bool          // clocks do not advance
-	Seeded   bool          // random numbers are the same in each call
-	Record   time.Duration // for how long its calls are recorded; 0 records none
-	Learn    bool          // record the grants that its calls need in the audit log
+	// LimitsFor are those of some callers, in place of Limits.
+	LimitsFor []CallerLimits
+	State     string        // lifetime of an instance; "" is the plugin's choice
+	Frozen    bool          // clocks do not advance
+	Seeded    bool          // random numbers are the same in each call
+	Record    time.Duration // for how long its calls are recorded; 0 records none
+	Learn     bool          // record the grants that its calls need in the audit log
 	// Grants are its permissions, under the ceilings of the file and its own.
 	Grants *grant.Set
 	// Workspace is the absolute path of {workspace} in its grants; "" is none.
@@ -107,6 +109,8 @@ func readPlugin(name, body *strictyaml.Node, known groups) (Plugin, error) {
 		switch k.Text {
 		case "callers":
 			read = func(_, v *strictyaml.Node) error { return p.readCallers(v, known) }
+		case "limits":
+			read = func(_, v *strictyaml.Node) error { return p.readLimits(v, known) }
 		case "grants":
 			read = func(_, v *strictyaml.Node) (err error) {
 				p.Grants, err = readGrants(v, known)
@@ -152,6 +156,10 @@ func (p *Plugin) note(name string, n *strictyaml.Node) {
 		for _, r := range p.Callers {
 			p.Written = append(p.Written, Written{name, r.String(), r.Line})
 		}
+	case name == "limits.for":
+		for _, c := range p.LimitsFor {
+			p.Written = append(p.Written, Written{name, c.String(), c.Line})
+		}
 	case n.Kind == strictyaml.Mapping:
 		for _, m := range n.Members {
 			p.note(name+"."+m.Key.Text, m.Value)
@@ -181,8 +189,6 @@ func (p *Plugin) field(k, v *strictyaml.Node) (err error) {
 		p.Publish.Prefix, err = boolean(v, name)
 	case "publish":
 		err = p.Publish.read(v, name)
-	case "limits":
-		err = p.Limits.read(v, name)
 	case "state":
 		p.State, err = oneOf(v, name, "call", "fresh", "session", "plugin")
 	case "clock":
@@ -221,46 +227,55 @@ func (p *Publish) read(n *strictyaml.Node, name string) error {
 	})
 }
 
-func (l *Limits) read(n *strictyaml.Node, name string) error {
+func (p *Plugin) readLimits(n *strictyaml.Node, known groups) error {
+	name := p.Name + ".limits"
 	return n.Each(name, func(k, v *strictyaml.Node) error {
-		if err := checkKey(k, "limits.", name); err != nil {
-			return err
+		if k.Text == "for" {
+			return p.readCallerLimits(v, known)
 		}
-		text, err := v.Scalar(name + "." + k.Text)
-		if err != nil {
-			return err
-		}
-		switch k.Text {
-		case "memory":
-			l.Memory, err = grant.ParseSize(text)
-		case "deadline":
-			l.Deadline, err = ParseDuration(text)
-		case "task":
-			l.Task, err = ParseDuration(text)
-		case "output":
-			l.Output, err = grant.ParseSize(text)
-		case "concurrency":
-			l.Concurrency, err = ParseCount(text)
-		case "queue":
-			l.Queue, err = ParseCount(text)
-		case "wait":
-			l.Wait, err = ParseDuration(text)
-		case "rate":
-			l.Rate, err = ParseRate(text)
-		case "principal_rate":
-			l.PrincipalRate, err = ParseRate(text)
-		case "principal_calls":
-			l.PrincipalCalls, err = ParseCount(text)
-		case "sent":
-			l.Sent, err = grant.ParseSize(text)
-		case "received":
-			l.Received, err = grant.ParseSize(text)
-		}
-		if err != nil {
-			return v.Errorf("%s.%s: %v", name, k.Text, err)
-		}
-		return nil
+		return p.Limits.set(k, v, name)
 	})
+}
+
+// set reads one limit. also are other keys beside it, for the hint of an unknown one.
+func (l *Limits) set(k, v *strictyaml.Node, name string, also ...string) error {
+	if err := checkKey(k, "limits.", name, also...); err != nil {
+		return err
+	}
+	text, err := v.Scalar(name + "." + k.Text)
+	if err != nil {
+		return err
+	}
+	switch k.Text {
+	case "memory":
+		l.Memory, err = grant.ParseSize(text)
+	case "deadline":
+		l.Deadline, err = ParseDuration(text)
+	case "task":
+		l.Task, err = ParseDuration(text)
+	case "output":
+		l.Output, err = grant.ParseSize(text)
+	case "concurrency":
+		l.Concurrency, err = ParseCount(text)
+	case "queue":
+		l.Queue, err = ParseCount(text)
+	case "wait":
+		l.Wait, err = ParseDuration(text)
+	case "rate":
+		l.Rate, err = ParseRate(text)
+	case "principal_rate":
+		l.PrincipalRate, err = ParseRate(text)
+	case "principal_calls":
+		l.PrincipalCalls, err = ParseCount(text)
+	case "sent":
+		l.Sent, err = grant.ParseSize(text)
+	case "received":
+		l.Received, err = grant.ParseSize(text)
+	}
+	if err != nil {
+		return v.Errorf("%s.%s: %v", name, k.Text, err)
+	}
+	return nil
 }
 
 // oneOf reads a scalar that must be one of words.
