@@ -168,16 +168,16 @@ func (c Copies) remove(chosen func(name string, unused time.Duration) bool) (fil
 // PruneCopies removes the copies that no plugin of this lock needs and that were not used for a time: other lock files
 // share the folder. It returns the number and the size of the files.
 func (l *Lock) PruneCopies(unused time.Duration) (files int, freed int64) {
-	pinned := l.pinnedNames()
+	l.mu.Lock()
+	pinned := pinnedNames(l.pins)
+	l.mu.Unlock()
 	return l.Copies.remove(func(name string, since time.Duration) bool { return !pinned[name] && since >= unused })
 }
 
-// pinnedNames returns the names of the copies that the pins need, without their suffix.
-func (l *Lock) pinnedNames() map[string]bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// pinnedNames returns the names of the copies that pins need, without their suffix.
+func pinnedNames(pins map[string]Pin) map[string]bool {
 	pinned := map[string]bool{}
-	for _, p := range l.pins {
+	for _, p := range pins {
 		for _, digest := range []string{p.Digest, p.Definitions[Manifest]} {
 			if name, ok := digits(digest); ok {
 				pinned[name] = true

@@ -75,7 +75,7 @@ func Open(o Options) (*Lock, error) {
 // begin reads the pins for the first time, and adds those of the file to a database.
 func (l *Lock) begin(ctx context.Context) error {
 	if len(l.local) > 0 && !l.o.ReadOnly {
-		if err := l.update(ctx, func(map[string]Pin) {}, nil); err != nil {
+		if err := l.update(ctx, nothing, func(map[string]Pin) {}, nil); err != nil {
 			return err
 		}
 		// Once: a pin that is removed from the database later must not come back.
@@ -160,11 +160,11 @@ func (l *Lock) Names() []string {
 func (l *Lock) Forget(ctx context.Context, name string) error {
 	forget := func(pins map[string]Pin) { delete(pins, name) }
 	if local, err := read(l.o.File); l.o.Store != nil && !l.o.ReadOnly && (err != nil || local[name].known()) {
-		if _, _, err := file(l.o.File).update(ctx, forget); err != nil {
+		if _, _, err := file(l.o.File).update(ctx, nothing, forget); err != nil {
 			return err
 		}
 	}
-	return l.update(ctx, forget, nil)
+	return l.update(ctx, nothing, forget, nil)
 }
 
 // OtherCase returns the pinned name that differs from name only in case, and so is the same name; "" if there is none.
@@ -251,17 +251,23 @@ func (l *Lock) Save(ctx context.Context) error {
 		}
 	}
 	l.mu.Unlock()
-	var unsent error
-	for name, n := range ready {
-		if err := l.Copies.Send(ctx, n); err != nil {
-			unsent = errors.Join(unsent, fmt.Errorf("plugin %q: %w", name, err))
-			delete(ready, name)
-		}
-	}
 	if len(ready) == 0 {
-		return unsent
+		return nil
 	}
-	err := l.update(ctx, func(pins map[string]Pin) {
+	var unsent error
+	send := func(ctx context.Context) error {
+		for name, n := range ready {
+			if err := l.Copies.Send(ctx, n); err != nil {
+				unsent = errors.Join(unsent, fmt.Errorf("plugin %q: %w", name, err))
+				delete(ready, name)
+			}
+		}
+		if len(ready) == 0 {
+			return errNoneSent
+		}
+		return nil
+	}
+	err := l.update(ctx, send, func(pins map[string]Pin) {
 		for name, n := range ready {
 			if _, known := pins[name]; !known && otherCase(pins, name) != "" {
 				continue
@@ -271,8 +277,14 @@ func (l *Lock) Save(ctx context.Context) error {
 			}
 		}
 	}, ready)
+	if errors.Is(err, errNoneSent) {
+		return unsent
+	}
 	return errors.Join(unsent, err)
 }
+
+// errNoneSent ends an update of which no pin has its copy in the database.
+var errNoneSent = errors.New("no copy was sent")
 
 // ErrMoved is returned for an approval of a change from other bytes than those that are approved by now.
 var ErrMoved = errors.New("other bytes were approved meanwhile")
@@ -299,11 +311,9 @@ func (l *Lock) Update(ctx context.Context, name, before string, p Pin) error {
 
 // approve is Approve unless check, which gets the present pin, returns an error.
 func (l *Lock) approve(ctx context.Context, name, before string, p Pin, check func(now Pin) error) error {
-	if err := l.Copies.Send(ctx, p); err != nil {
-		return err
-	}
 	var refused error
-	err := l.update(ctx, func(pins map[string]Pin) {
+	send := func(ctx context.Context) error { return l.Copies.Send(ctx, p) }
+	err := l.update(ctx, send, func(pins map[string]Pin) {
 		refused = nil
 		now, known := pins[name]
 		other := ""
@@ -326,11 +336,14 @@ func (l *Lock) approve(ctx context.Context, name, before string, p Pin, check fu
 
 // Reject records that the operator rejected a digest; the approved one stays.
 func (l *Lock) Reject(ctx context.Context, name, digest string) error {
-	return l.update(ctx, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) }, nil)
+	return l.update(ctx, nothing, func(pins map[string]Pin) { pins[name] = pins[name].rejecting(digest) }, nil)
 }
 
-// update applies change to the current pins and removes written from fresh. change may be called more than once.
-func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written map[string]Pin) error {
+// nothing is the send of an update without new pins.
+func nothing(context.Context) error { return nil }
+
+// update applies change to the current pins, after send, and removes written from fresh. Both may be called more than once.
+func (l *Lock) update(ctx context.Context, send func(context.Context) error, change func(map[string]Pin), written map[string]Pin) error {
 	if l.o.ReadOnly {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -340,7 +353,7 @@ func (l *Lock) update(ctx context.Context, change func(map[string]Pin), written 
 	l.mu.Lock()
 	local, began := l.local, l.taken
 	l.mu.Unlock()
-	pins, seen, err := l.place.update(ctx, func(pins map[string]Pin) {
+	pins, seen, err := l.place.update(ctx, send, func(pins map[string]Pin) {
 		addLocal(pins, local)
 		change(pins)
 	})

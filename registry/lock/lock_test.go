@@ -317,8 +317,8 @@ type late struct {
 	then func()
 }
 
-func (p late) update(ctx context.Context, change func(map[string]Pin)) (map[string]Pin, state, error) {
-	pins, seen, err := p.place.update(ctx, change)
+func (p late) update(ctx context.Context, send func(context.Context) error, change func(map[string]Pin)) (map[string]Pin, state, error) {
+	pins, seen, err := p.place.update(ctx, send, change)
 	p.then()
 	return pins, seen, err
 }

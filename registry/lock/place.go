@@ -22,8 +22,9 @@ type place interface {
 	// read returns the pins, which are not shared, and their state.
 	read(ctx context.Context) (map[string]Pin, state, error)
 	// update applies a change to the present pins. Processes take turns: change may be called more than once, each time with
-	// the pins of then. Pins that cannot be read are not overwritten.
-	update(ctx context.Context, change func(map[string]Pin)) (map[string]Pin, state, error)
+	// the pins of then, after send, which stores the copies of new pins for other hosts. Pins that cannot be read are not
+	// overwritten.
+	update(ctx context.Context, send func(context.Context) error, change func(map[string]Pin)) (map[string]Pin, state, error)
 }
 
 // state identifies the pins of a place at a time.
@@ -63,7 +64,7 @@ func (f file) read(ctx context.Context) (map[string]Pin, state, error) {
 	return pins, seen, err
 }
 
-func (f file) update(ctx context.Context, change func(map[string]Pin)) (map[string]Pin, state, error) {
+func (f file) update(ctx context.Context, _ func(context.Context) error, change func(map[string]Pin)) (map[string]Pin, state, error) {
 	if err := os.MkdirAll(filepath.Dir(string(f)), 0o700); err != nil {
 		return nil, state{}, err
 	}
@@ -150,9 +151,12 @@ func (d *database) get(ctx context.Context) (map[string]Pin, store.Record, error
 	return pins, r, nil
 }
 
-func (d *database) update(ctx context.Context, change func(map[string]Pin)) (map[string]Pin, state, error) {
+func (d *database) update(ctx context.Context, send func(context.Context) error, change func(map[string]Pin)) (map[string]Pin, state, error) {
 	for try := 1; ; try++ {
 		pins, r, err := d.get(ctx)
+		if err == nil {
+			err = send(ctx) // after the version is known: a prune since then changes it
+		}
 		if err != nil {
 			return nil, state{}, err
 		}

@@ -116,26 +116,38 @@ func (c Copies) Fetch(ctx context.Context, p Pin) error {
 // PruneShared removes the copies in the database that no pin needs and that were stored a time ago. It returns the number of
 // the files.
 func (l *Lock) PruneShared(ctx context.Context, unused time.Duration) (files int, err error) {
-	if l.o.Store == nil || l.o.ReadOnly {
+	d, shared := l.place.(*database)
+	if !shared || l.o.ReadOnly {
 		return 0, nil
 	}
-	all, err := l.o.Store.NamesBelow(ctx, store.Code, codeFolder)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := l.Refresh(ctx); err != nil { // after the list: a copy is stored before its pin
-		return 0, err
-	}
-	pinned := l.pinnedNames()
-	for _, r := range all {
-		name, _, _ := strings.Cut(strings.TrimPrefix(r.ID, codeFolder+"/"), ".")
-		if pinned[name] || time.Since(r.Created) < unused {
-			continue
+	return d.prune(ctx, unused)
+}
+
+// prune writes the record of pins once more in the transaction that removes copies: an update that has seen them there
+// conflicts, and sends its own again.
+func (d *database) prune(ctx context.Context, unused time.Duration) (files int, err error) {
+	for try := 1; ; try++ {
+		pins, r, err := d.get(ctx)
+		if err != nil {
+			return 0, err
 		}
-		if err := l.o.Store.Remove(ctx, store.Code, r.ID); err != nil {
-			return files, err
+		all, err := d.store.NamesBelow(ctx, store.Code, codeFolder)
+		if err != nil {
+			return 0, err
 		}
-		files++
+		pinned, gone := pinnedNames(pins), []string{}
+		for _, c := range all {
+			name, _, _ := strings.Cut(strings.TrimPrefix(c.ID, codeFolder+"/"), ".")
+			if !pinned[name] && time.Since(c.Created) >= unused {
+				gone = append(gone, c.ID)
+			}
+		}
+		if len(gone) == 0 || r.Version == 0 { // without a record, the first pins may be about to come
+			return 0, nil
+		}
+		_, err = d.store.ReplaceAndRemove(ctx, store.Lock, r, store.Code, gone...)
+		if err == nil || !errors.Is(err, store.ErrConflict) || try == maxTries {
+			return len(gone), err
+		}
 	}
-	return files, nil
 }

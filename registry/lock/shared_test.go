@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 )
 
@@ -150,4 +152,49 @@ func TestShared_aLockFileBringsNoPinBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDigest(t, open(t, of), "a", "")
+}
+
+// A prune before any write of an approval leaves the new pin with its copy, whether the copy is new or was there before.
+func TestShared_pruneLeavesTheCopiesOfNewPins(t *testing.T) {
+	of := described("the code")
+	pin := of.Pin("b.wasm")
+	for name, approve := range map[string]func(*Lock) error{
+		"approve": func(l *Lock) error { return l.Approve(t.Context(), "b", "", pin) },
+		"save":    func(l *Lock) error { l.Trust("b", pin); return l.Save(t.Context()) },
+	} {
+		for _, before := range []bool{false, true} {
+			for moment, pruned := 1, true; pruned; moment++ {
+				pruned = false
+				o := fileOptions(t)
+				so := storetest.Options(t, filepath.Join(t.TempDir(), "store"))
+				o.Store = storetest.Open(t, so)
+				other := open(t, o)
+				approved(t, other, "a", "other")
+				writes := 0
+				so.Reached = func(step string) (err error) {
+					if step == "begin" {
+						writes++
+					}
+					if writes == moment && !pruned {
+						pruned = true
+						_, err = other.PruneShared(t.Context(), 0)
+					}
+					return err
+				}
+				here := fileOptions(t)
+				here.Store = storetest.Open(t, so)
+				l := open(t, here)
+				err := errors.Join(other.Copies.Put([]byte("the code"), of), l.Copies.Put([]byte("the code"), of))
+				if before {
+					err = errors.Join(err, other.Copies.Send(t.Context(), pin))
+				}
+				if err := errors.Join(err, approve(l)); err != nil {
+					t.Fatal(err)
+				}
+				if err := open(t, elsewhere(t, o)).Copies.Fetch(t.Context(), pin); err != nil {
+					t.Errorf("%s, copy there before: %v, pruned before write %d: got %v, want the copy", name, before, moment, err)
+				}
+			}
+		}
+	}
 }

@@ -64,3 +64,36 @@ func TestChange_losesNothing(t *testing.T) {
 		t.Errorf("got %d changes, %v, want 40", len(r.Data), err)
 	}
 }
+
+// A record that was changed meanwhile keeps the others from being removed.
+func TestReplaceAndRemove_isOneTransaction(t *testing.T) {
+	s, _, _ := open(t)
+	head, err := s.Add(t.Context(), store.Lock, store.Record{ID: "a"})
+	for _, id := range []string{"x", "y", "z"} {
+		_, added := s.Add(t.Context(), store.Code, store.Record{ID: id})
+		err = errors.Join(err, added)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() (ids string) {
+		all, err := s.List(t.Context(), store.Code, "", "", 0)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range all {
+			ids += r.ID
+		}
+		return ids
+	}
+	old := head
+	if head, err = s.ReplaceAndRemove(t.Context(), store.Lock, head, store.Code, "x", "none"); err != nil || left() != "yz" {
+		t.Errorf("got %v, %s left, want y and z", err, left())
+	}
+	if _, err := s.ReplaceAndRemove(t.Context(), store.Lock, old, store.Code, "y"); !errors.Is(err, store.ErrConflict) || left() != "yz" {
+		t.Errorf("an old version: got %v, %s left, want %v and y and z", err, left(), store.ErrConflict)
+	}
+	if _, err := s.ReplaceAndRemove(t.Context(), store.Lock, head, store.Code, "y", "z"); err != nil || left() != "" {
+		t.Errorf("the present version: got %v, %s left, want none", err, left())
+	}
+}

@@ -208,6 +208,11 @@ func scanRecord(row scanner) (r Record, err error) {
 // Replace updates the data, label and expiry of the record with this ID and Version, and returns it with its new
 // version. The error is ErrConflict if it was changed or removed.
 func (s *Records) Replace(ctx context.Context, k Kind, r Record) (Record, error) {
+	return s.ReplaceAndRemove(ctx, k, r, "")
+}
+
+// ReplaceAndRemove is Replace, and deletes records of another kind in the same transaction, those that exist.
+func (s *Records) ReplaceAndRemove(ctx context.Context, k Kind, r Record, of Kind, ids ...string) (Record, error) {
 	err := s.db.write(ctx, nil, func(ctx context.Context, tx querier) error {
 		version, err := s.db.next(ctx, tx)
 		if err != nil {
@@ -220,6 +225,11 @@ func (s *Records) Replace(ctx context.Context, k Kind, r Record) (Record, error)
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return orConflict(err)
+		}
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE kind = ? AND id = ?", of, id); err != nil {
+				return err
+			}
 		}
 		r.Version = version
 		return nil
