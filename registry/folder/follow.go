@@ -23,8 +23,12 @@ type FollowOptions struct {
 	Logger *slog.Logger
 }
 
-// Follow looks at single files, such as settings, whenever they may have changed, until ctx is done. A file that does not
-// change costs nothing but a look every 15 seconds: network file systems send no notifications.
+// followTime is the interval of looks at single files with notifications. The system does not tell of a folder above a file
+// that was renamed, of writes through a mapping, nor of a network file system.
+const followTime = 2 * time.Second
+
+// Follow looks at single files, such as settings, whenever they may have changed, until ctx is done. Files that do not
+// change cost nothing but a look every 2 seconds for all of them.
 func Follow(ctx context.Context, o FollowOptions) {
 	f := &follower{FollowOptions: o, events: events{log: o.Logger, open: fsnotify.NewWatcher}, after: time.After}
 	f.run(ctx)
@@ -57,7 +61,7 @@ func (f *follower) run(ctx context.Context) {
 			return
 		case <-changes:
 		case <-errs:
-		case <-f.after(slowPollTime):
+		case <-f.after(followTime):
 		}
 	}
 }

@@ -49,20 +49,28 @@ func (a fileState) same(b fileState) bool {
 func (h *Host) Follow(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	follow := func(file string, look func() bool) {
-		following.Go(func() {
-			folder.Follow(ctx, folder.FollowOptions{Files: []string{file}, Look: look, Soon: lookAgain, Logger: h.log})
-		})
-	}
+	var files []string
+	var looks []func() bool
 	if file := h.settings.Watched(); file != "" {
-		follow(file, h.settingsLook(file, stateIn(h.settings.Was)))
+		files, looks = append(files, file), append(looks, h.settingsLook(file, stateIn(h.settings.Was)))
 	}
 	switch {
 	case h.lock == nil:
 	case h.lock.Store() != nil:
 		following.Go(func() { h.followDatabase(ctx) })
 	default:
-		follow(h.settings.LockFile(), func() (again bool) { h.relock(ctx); return false })
+		files, looks = append(files, h.settings.LockFile()), append(looks, func() (again bool) { h.relock(ctx); return false })
+	}
+	if len(files) > 0 {
+		look := func() (again bool) {
+			for _, look := range looks {
+				again = look() || again
+			}
+			return again
+		}
+		following.Go(func() {
+			folder.Follow(ctx, folder.FollowOptions{Files: files, Look: look, Soon: lookAgain, Logger: h.log})
+		})
 	}
 	return func() {
 		cancel()
