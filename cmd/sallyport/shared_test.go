@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -298,5 +299,38 @@ func TestShared_withoutTheDatabaseNothingIsApproved(t *testing.T) {
 	_, counted := askOperator(t, operator, "/metrics")
 	if !strings.Contains(counted, `sallyport_store_duration_seconds_count{operation="read"} `) || strings.Contains(counted, "\nsallyport_store_unavailable_total 0\n") {
 		t.Errorf("got %s, want the reads of the database and its absence counted", counted)
+	}
+}
+
+// A host that meets an older backup of its database serves what was approved then, and says so.
+func TestShared_anOlderDatabaseIsTold(t *testing.T) {
+	at := postgrestest.New(t)
+	line := at.NewLine(t)
+	m := newMachine(t, line.URL)
+	m.put("first")
+	var log bytes.Buffer
+	p := m.program("serve", m.dir)
+	p.Stderr = &log
+	s := session(t, commandTransport(p), nil)
+	says(t, s, "first") // and is pinned from then on
+	backup, err := at.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.put("second")
+	m.approve()
+	says(t, s, "second")
+	line.Cut()
+	if err := at.Restore(backup); err != nil {
+		t.Fatal(err)
+	}
+	line.Mend()
+	says(t, s, "first")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const want = `msg="the lock in the database is an older one: plugins that were approved since are held, which sallyport list shows"`
+	if n := strings.Count(log.String(), want); n != 1 {
+		t.Errorf("got the warning %d times, want once\n%s", n, log.String())
 	}
 }

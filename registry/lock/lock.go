@@ -46,6 +46,7 @@ type Lock struct {
 	local  map[string]Pin  // of the file, to be added to the database
 	seen   state           // of the pins as last read
 	taken  int64           // the version of pins
+	older  bool            // take found an older record, which Restored has not reported yet
 	news   bool            // update found a change that Refresh has not reported yet
 	unread error           // why the pins were never read; nil if they were
 	failed bool            // the last Refresh could not look
@@ -379,6 +380,7 @@ func (l *Lock) update(ctx context.Context, send func(context.Context) error, cha
 
 // take sets the known pins; fresh pins that are not in them stay trusted. mu must be held.
 func (l *Lock) take(pins map[string]Pin, seen state) {
+	l.older = l.older || seen.version < l.taken
 	addLocal(pins, l.local)
 	maps.DeleteFunc(l.first, func(name string, _ bool) bool { return pins[name].Digest != "" })
 	for name, n := range l.fresh {
@@ -462,6 +464,16 @@ func (l *Lock) refresh(pins map[string]Pin, now, read state) {
 		l.take(pins, read)
 		l.news = false
 	}
+}
+
+// Restored reports, once for each time, whether the record of a database was replaced by an older one: approvals that this
+// process knew are gone.
+func (l *Lock) Restored() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	older := l.older
+	l.older = false
+	return older
 }
 
 // lookAtDatabase is the interval at which a database is looked at, besides its notices, which may be lost.

@@ -100,6 +100,9 @@ func (h *Host) relock(ctx context.Context) {
 	if err := h.Registry.Relock(ctx); err != nil && ctx.Err() == nil {
 		h.log.Error("changes of the lock are not in force: all stays as it was", "error", err)
 	}
+	if h.lock.Restored() {
+		h.log.Warn("the lock in the database is an older one: plugins that were approved since are held, which sallyport list shows")
+	}
 }
 
 // settingsLook returns a look at the configuration file, which applies a change when a later look finds no more. Errors
