@@ -235,10 +235,16 @@ func installed(ctx context.Context, s *settings.Settings, std stdio, c *install.
 	if err != nil {
 		return err
 	}
-	if err := c.Commit(ctx, grants); err != nil {
+	committed := false
+	noted := host.Change(s, func() error {
+		err := c.Commit(ctx, grants)
+		committed = err == nil
 		return err
+	}, host.Installed(consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants)...)
+	if !committed {
+		return noted
 	}
-	return errors.Join(reportInstalled(s, std, c, grants, left), host.NoteInstalled(host.NoteOnce(s), consent.ByTerminal, c.Name, c.Description.Digest, c.Origin.From, grants), carried(ctx, s, std, c))
+	return errors.Join(reportInstalled(s, std, c, grants, left), noted, carried(ctx, s, std, c))
 }
 
 // maxUnrepeated is the number of lines after which the source and the signer are shown again: those of a small terminal.

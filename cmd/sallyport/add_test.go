@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui/terminaltest"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/fs/commit"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/minisign/minisigntest"
 )
@@ -198,6 +199,53 @@ func TestAdd_installsFromARegistryWhileAHostServes(t *testing.T) {
 	if out, err := a.program("audit", "tail", "--json", "-n", "100").Output(); err != nil || !strings.Contains(string(out), `"answer":"add","plugin":"speaker"`) ||
 		!strings.Contains(string(out), `"answer":"remove","plugin":"speaker"`) {
 		t.Errorf("the audit log: got %s, %v, want the installation and the removal", out, err)
+	}
+}
+
+// An installation that is killed halfway is in the audit log, as one without an outcome. One that ends is there once.
+func TestAdd_isNotedBeforeItChangesAnything(t *testing.T) {
+	a, hub := newAdded(t), newOCIServer(t)
+	hub.push("acme/speaker", "1", speaker("Says what it is told.", "hello"))
+	from := hub.source("acme/speaker", "1")
+	tail := func() string {
+		out, err := a.program("audit", "tail").Output()
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Join(strings.Fields(string(out)), " ")
+	}
+	state := filepath.Join(a.home, "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := commit.LockFile(t.Context(), filepath.Join(state, "sallyport.lock.busy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := a.program("add", from, a.dir)
+	p := terminaltest.Start(t, cmd)
+	p.Expect("[y/N] ")
+	p.Type("y")
+	interrupted := " speaker interrupted, or not at its end yet: you answered add: " + from + ", on the terminal"
+	eventually(t, "its intent is in the audit log, and it waits for the lock file", func() bool {
+		return strings.HasSuffix(tail(), interrupted)
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait() // the error of a killed process
+	unlock()
+	if got := tail(); strings.Count(got, "you answered") != 1 || !strings.HasSuffix(got, interrupted) {
+		t.Errorf("killed: got %s, want its intent alone", got)
+	}
+	if _, out, code := typing(t, a.program("add", from, a.dir), "y"); code != 0 {
+		t.Fatalf("again: got code %d, %s", code, out)
+	}
+	if got := tail(); strings.Count(got, "you answered") != 2 || !strings.Contains(got, interrupted) || !strings.HasSuffix(got, " speaker you answered add: "+from+", on the terminal") {
+		t.Errorf("again: got %s, want the interrupted one and the other", got)
+	}
+	if err := a.program("audit", "verify").Run(); err != nil {
+		t.Errorf("verify: got %v, want the log whole", err)
 	}
 }
 

@@ -160,12 +160,15 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 
 // record applies the operator's decision and writes it to the audit log.
 func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.Review, yes, reject bool) error {
-	answered := consent.Answered{By: consent.ByTerminal, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
 	if !yes {
 		fmt.Fprintln(w, "nothing was changed")
 		return exitCode(exitTool)
 	}
-	if err := host.Decide(ctx, s, v, !reject); err != nil {
+	answered := consent.Answered{By: consent.ByTerminal, Answer: "approve", Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
+	if reject {
+		answered.Answer = "reject"
+	}
+	if err := host.Change(s, func() error { return host.Decide(ctx, s, v, !reject) }, answered); err != nil {
 		return err
 	}
 	if reject {
@@ -173,15 +176,10 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 		if v.Before.Digest == "" {
 			serves = "nothing of it serves"
 		}
-		fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", ui.Line(v.Name), serves)
-		answered.Answer = "reject"
-		return host.NoteOnce(s)(answered)
-	}
-	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", ui.Line(v.Name))
-	answered.Answer = "approve"
-	if err := host.NoteOnce(s)(answered); err != nil {
+		_, err := fmt.Fprintf(w, "%s: these bytes are refused, and %s\n", ui.Line(v.Name), serves)
 		return err
 	}
+	fmt.Fprintf(w, "%s is approved: hosts that run take it over\n", ui.Line(v.Name))
 	return carry(ctx, w, s, v)
 }
 

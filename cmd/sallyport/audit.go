@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/audit"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
@@ -215,14 +216,17 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 		return ui.Hint(fmt.Errorf("-n %d prints nothing", n), "write how many lines, such as -n 20")
 	}
 	last.room = min(n, maxTail)
+	open := intents{}
 	err := audit.Read(dir, func(l audit.Line) bool {
 		name, is := jsonraw.String(jsonraw.Get(l.Text, "plugin"))
-		if is && (plugin == "" || name == plugin) {
-			at, _ := jsonraw.String(jsonraw.Get(l.Text, "at"))
-			last.add(at, l.Text)
+		if is && (plugin == "" || name == plugin) && (asJSON || !open.take(l.Text)) {
+			last.add(timeIn(l.Text), l.Text)
 		}
 		return true
 	})
+	for _, text := range open {
+		last.add(timeIn(text), text)
+	}
 	if err == nil && len(last.lines) == 0 && !asJSON {
 		fmt.Fprintln(std.out, nothingIn(dir, plugin))
 	}
@@ -234,6 +238,29 @@ func tailAudit(std stdio, dir string, n int, plugin string, asJSON bool) error {
 		}
 	}
 	return err
+}
+
+// intents are the lines of changes without an outcome, by the ID of the change.
+type intents map[string][]byte
+
+// take keeps the line of an intent, and drops it at the line of its outcome, which follows in the same chain. It reports
+// whether the line is that of an intent.
+func (i intents) take(text []byte) bool {
+	id, is := jsonraw.String(jsonraw.Get(text, "change"))
+	if !is {
+		return false
+	}
+	delete(i, id)
+	if event, _ := jsonraw.String(jsonraw.Get(text, "event")); event != consent.Intent {
+		return false
+	}
+	i[id] = bytes.Clone(text)
+	return true
+}
+
+func timeIn(text []byte) string {
+	at, _ := jsonraw.String(jsonraw.Get(text, "at"))
+	return at
 }
 
 // nothingIn returns the message for an empty result.

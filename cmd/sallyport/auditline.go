@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 )
 
@@ -75,12 +76,19 @@ func times(n int) string {
 	return fmt.Sprintf(" × %d", n)
 }
 
-// eventText describes an audit line that is not a call.
+// eventText describes an audit line that is not a call. One of an intent has no outcome.
 func eventText(l auditLine) string {
-	if l.Event != "answer" {
+	said := "you answered "
+	switch l.Event {
+	case "answer":
+	case consent.Intent:
+		said = "interrupted, or not at its end yet: you answered "
+	case consent.Failed:
+		said = "failed: you answered "
+	default:
 		return l.Event
 	}
-	text := "you answered " + l.Answer + ": " + l.What
+	text := said + l.Answer + ": " + l.What
 	if l.Once {
 		text += ", once"
 	}

@@ -51,11 +51,12 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	if err := agreed(ctx, std, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
 		return err
 	}
-	if err := a.Write(); err != nil {
+	granted := consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: host.AuditedLine(a.Line)}
+	if err := host.Change(s, a.Write, granted); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, ui.Line(a.Plugin), ui.Line(a.Line))
-	return host.NoteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: host.AuditedLine(a.Line)})
+	_, err = fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, ui.Line(a.Plugin), ui.Line(a.Line))
+	return err
 }
 
 // strangerNote returns a note if neither the configuration nor the folder has a plugin of that name, which may be a

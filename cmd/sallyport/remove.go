@@ -56,18 +56,18 @@ func remove(ctx context.Context, s *settings.Settings, std stdio, name string, p
 	if err := agreed(ctx, std, removalText(r, purge), "remove it?"); err != nil {
 		return err
 	}
-	if err := r.Remove(ctx, purge); err != nil {
+	removal := consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")}
+	if err := host.Change(s, func() error { return r.Remove(ctx, purge) }, removal); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s is removed: hosts that run stop serving it\n", ui.Line(r.Name))
 	if r.Grants > 0 {
 		fmt.Fprintf(std.out, "its %s stay in %s\n", ui.Count(r.Grants, "line"), ui.Line(s.Watched()))
 	}
-	err = host.NoteOnce(s)(consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")})
 	if r.Last {
-		err = errors.Join(err, w.offerUnwiring(ctx, std))
+		return w.offerUnwiring(ctx, std)
 	}
-	return err
+	return nil
 }
 
 // removalText lists the files and records that a removal deletes.

@@ -129,3 +129,41 @@ func TestAnswers_noted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The intents of a change are recorded before it, its outcome after it, under one ID each. Without the intents nothing is
+// changed.
+func TestChange_isRecordedBeforeAndAfter(t *testing.T) {
+	full, broken := errors.New("no room"), errors.New("broken")
+	both := []consent.Answered{{Answer: "add"}, {Answer: "grant"}}
+	for _, c := range []struct {
+		name   string
+		change error // of the change
+		unable int   // the line that cannot be recorded, 0 for none
+		want   string
+		error  error
+	}{
+		{"made", nil, 0, "intent add, intent grant, change, add, grant", nil},
+		{"failed", broken, 0, "intent add, intent grant, change, failed add, failed grant", broken},
+		{"no room", nil, 2, "intent add", full},
+		{"no room for the outcome", nil, 4, "intent add, intent grant, change, add", full},
+	} {
+		var steps []string
+		ids := map[string]int{}
+		n := 0
+		note := func(a consent.Answered) error {
+			if n++; n == c.unable {
+				return full
+			}
+			ids[a.Change]++
+			steps = append(steps, strings.TrimSpace(a.Event+" "+a.Answer))
+			return nil
+		}
+		err := consent.Change(note, func() error { steps = append(steps, "change"); return c.change }, both...)
+		if got := strings.Join(steps, ", "); got != c.want || !errors.Is(err, c.error) {
+			t.Errorf("%s: got %s, %v, want %s, %v", c.name, got, err, c.want, c.error)
+		}
+		if c.unable == 0 && (len(ids) != 2 || ids[""] > 0) {
+			t.Errorf("%s: got IDs %v, want one for each answer", c.name, ids)
+		}
+	}
+}

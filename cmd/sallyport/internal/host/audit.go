@@ -49,10 +49,27 @@ func RecordedHeads(ctx context.Context, s *settings.Settings) (own, others []aud
 // NoteOnce returns a function that writes one answer as a chain of the audit log of its own.
 func NoteOnce(s *settings.Settings) func(consent.Answered) error {
 	return func(a consent.Answered) error {
-		return inStore(s, func(kept *store.Store) error {
-			log := audit.New(s.State().Audit(), audit.Options{Heads: heads(s, kept)})
-			_, err := log.Append(a.Members())
-			return errors.Join(err, log.Close())
-		})
+		return inChain(s, func(note func(consent.Answered) error) error { return note(a) })
+	}
+}
+
+// Change is consent.Change with a chain of the audit log of its own.
+func Change(s *settings.Settings, change func() error, answers ...consent.Answered) error {
+	return inChain(s, func(note func(consent.Answered) error) error { return consent.Change(note, change, answers...) })
+}
+
+// inChain calls do with a function that writes answers to one chain of the audit log, each on disk when it returns.
+func inChain(s *settings.Settings, do func(note func(consent.Answered) error) error) error {
+	return inStore(s, func(kept *store.Store) error {
+		log := audit.New(s.State().Audit(), audit.Options{Heads: heads(s, kept)})
+		return errors.Join(do(noteIn(log)), log.Close())
+	})
+}
+
+// noteIn returns a function that writes an answer to a log, and returns when it is on disk.
+func noteIn(log *audit.Log) func(consent.Answered) error {
+	return func(a consent.Answered) error {
+		_, err := log.Append(a.Members())
+		return errors.Join(err, log.Sync())
 	}
 }

@@ -295,18 +295,15 @@ func (h *backend) Decide(ctx context.Context, host, plugin, seen string, said co
 	if shown.Seen != seen {
 		return console.ErrChanged
 	}
-	if err := Decide(ctx, s, v, said.Approve); err != nil {
-		return err
-	}
 	answer := "reject"
 	if said.Approve {
 		answer = "approve"
 	}
-	err = h.note(consent.Answered{By: consent.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"})
-	if said.Approve {
-		err = errors.Join(err, Carry(ctx, s, v, said.Carry, consent.ByConsole, h.note))
+	decided := consent.Answered{By: consent.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
+	if err := consent.Change(h.note, func() error { return Decide(ctx, s, v, said.Approve) }, decided); err != nil || !said.Approve {
+		return err
 	}
-	return err
+	return Carry(ctx, s, v, said.Carry, consent.ByConsole, h.note)
 }
 
 // add computes how a line is added to the configuration of a host.
@@ -337,10 +334,9 @@ func (h *backend) Grant(host, plugin, line, seen string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Write(); errors.Is(err, userfile.ErrMeanwhile) {
+	err = consent.Change(h.note, a.Write, consent.Answered{By: consent.ByConsole, Answer: "grant", Plugin: plugin, What: AuditedLine(a.Line)})
+	if errors.Is(err, userfile.ErrMeanwhile) {
 		return console.ErrChanged
-	} else if err != nil {
-		return err
 	}
-	return h.note(consent.Answered{By: consent.ByConsole, Answer: "grant", Plugin: plugin, What: a.Line})
+	return err
 }

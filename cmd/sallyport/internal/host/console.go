@@ -268,8 +268,7 @@ func awaitConsoleAddress(s *settings.Settings) (string, error) {
 
 // note appends an answer to the audit log of this host and syncs it to disk before the answer takes effect.
 func (h *Host) note(a consent.Answered) error {
-	_, err := h.audit.Append(a.Members())
-	return errors.Join(err, h.audit.Sync())
+	return noteIn(h.audit)(a)
 }
 
 // shown returns the console's view of each plugin.

@@ -89,19 +89,23 @@ func (h *backend) Install(ctx context.Context, host, link, seen string, lines []
 		}
 	}
 	ctx = context.WithoutCancel(ctx) // a page that is closed now does not leave half of it
-	if text, err = o.Install(ctx, lines); err != nil {
+	err = consent.Change(h.note, func() (err error) {
+		text, err = o.Install(ctx, lines)
+		return err
+	}, Installed(consent.ByConsole, o.Name, o.Digest, o.From, lines)...)
+	if err != nil {
 		return "", err
 	}
-	return text, NoteInstalled(h.note, consent.ByConsole, o.Name, o.Digest, o.From, lines)
+	return text, nil
 }
 
-// NoteInstalled writes an installation and its grants to the audit log.
-func NoteInstalled(note func(consent.Answered) error, by, plugin, digest, from string, lines []string) error {
-	err := note(consent.Answered{By: by, Answer: "add", Plugin: plugin, Digest: digest, What: from})
+// Installed returns an installation and its grants for the audit log.
+func Installed(by, plugin, digest, from string, lines []string) []consent.Answered {
+	all := []consent.Answered{{By: by, Answer: "add", Plugin: plugin, Digest: digest, What: from}}
 	for _, line := range lines {
-		err = errors.Join(err, note(consent.Answered{By: by, Answer: "grant", Plugin: plugin, What: AuditedLine(line)}))
+		all = append(all, consent.Answered{By: by, Answer: "grant", Plugin: plugin, What: AuditedLine(line)})
 	}
-	return err
+	return all
 }
 
 // AuditedLine returns a grant line for the audit log: of values of the configuration, which may be keys, the names.
