@@ -199,6 +199,25 @@ func TestPool_mailOfACallerIsRefusedAtItsBound(t *testing.T) {
 	}
 }
 
+// Callers without a name have one bound together, and the letters of one of them make room for another.
+func TestPool_mailOfAnonymousCallersIsSharedOut(t *testing.T) {
+	host := poolHosts(t, 1, Options{})[0]
+	in := host.starts("")
+	for i := range 32 {
+		var all []store.Record
+		for j := range 128 {
+			all = append(all, store.Record{ID: fmt.Sprintf("S%d/%03d", i, j), Data: []byte("x"), Expires: time.Now().Add(time.Hour)})
+		}
+		if err := host.kept.Append(t.Context(), store.Mail, anonymous, all, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host.want("answer", "POST", answerBody(`"`+strings.Repeat("B", nameSize)+`-1"`, "x"), in, 202, "")
+	if n := host.mailOf(in); n != 1 {
+		t.Errorf("got %d letters of the other session, want 1", n)
+	}
+}
+
 // A batch with too many answers for other hosts is refused whole: its requests do not run, and no answer of it is stored.
 func TestPool_answersOfABatchAreBounded(t *testing.T) {
 	hosts := poolHosts(t, 2, Options{Tokens: people})

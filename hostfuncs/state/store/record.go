@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -63,7 +62,8 @@ func bounds(k Kind) bound {
 	case Event:
 		return bound{count: 65_536, bytes: 64 << 20, evict: true}
 	case Mail:
-		// A caller's letters are refused and not removed for others of its: they may be those of another session.
+		// A caller's letters are refused and not removed for others of its: they may be those of another session. Callers
+		// without a name are several, see removeFromLargest.
 		return bound{count: 4096, bytes: 128 << 20, below: &bound{count: 256, bytes: 32 << 20}}
 	case Part:
 		return bound{count: 100_000, bytes: 1 << 30}
@@ -144,27 +144,39 @@ func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 		if count < b.count && bytes+int64(len(r.Data)) <= b.bytes {
 			return nil
 		}
-		order, many := "created, version", max(1, count/8)
-		if b.unused {
-			order, many = "expires, version", 1
+		var gone int64
+		if b.below != nil && r.Principal == anonymous {
+			gone, err = removeFromLargest(ctx, tx, k, r, count >= b.count)
+		} else {
+			gone, err = removeOldest(ctx, tx, k, b, r.Principal, count)
 		}
-		gone, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
-			SELECT id FROM records WHERE kind = ? AND principal = ? AND (? OR plugin = ?) ORDER BY `+order+` LIMIT ?)`,
-			k, k, r.Principal, b.evict, Done, many)
 		if err != nil {
 			return err
 		}
-		if n, err := gone.RowsAffected(); err != nil {
-			return err
-		} else if n == 0 {
+		if gone == 0 {
 			return full
 		}
 	}
 }
 
+// removeOldest removes an eighth of the records of a principal that may be removed for others, and returns their number.
+func removeOldest(ctx context.Context, tx querier, k Kind, b bound, principal string, count int) (n int64, err error) {
+	order, many := "created, version", max(1, count/8)
+	if b.unused {
+		order, many = "expires, version", 1
+	}
+	gone, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND id IN (
+		SELECT id FROM records WHERE kind = ? AND principal = ? AND (? OR plugin = ?) ORDER BY `+order+` LIMIT ?)`,
+		k, k, principal, b.evict, Done, many)
+	if err != nil {
+		return 0, err
+	}
+	return gone.RowsAffected()
+}
+
 // makeRoomBelow enforces the limits of the records below one session: the oldest are removed.
 func makeRoomBelow(ctx context.Context, tx querier, k Kind, b bound, r Record) error {
-	session, _, _ := strings.Cut(r.ID, "/")
+	session := sessionOf(r.ID)
 	if int64(len(r.Data)) > b.bytes {
 		return fmt.Errorf("%w: one session has %d MiB at most", ErrTooLarge, b.bytes>>20)
 	}

@@ -142,6 +142,38 @@ func TestAppend_lettersAreBoundedBySession(t *testing.T) {
 	}
 }
 
+// Callers without a name share one bound. The session with the most bytes makes room for the others, and one that would have
+// the most itself is refused.
+func TestAppend_lettersOfAnonymousCallersAreSharedOut(t *testing.T) {
+	s, c, _ := open(t)
+	send := func(session string, n, size int) error {
+		var all []store.Record
+		for i := range n {
+			all = append(all, store.Record{ID: fmt.Sprintf("%s/%05d", session, i), Data: make([]byte, size), Expires: c.Now().Add(time.Minute)})
+		}
+		return s.Append(t.Context(), store.Mail, "anonymous", all, nil)
+	}
+	if err := send("first", 4, 1000); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		if err := send(fmt.Sprint("flood", i), 1, 31<<20); err != nil && (i < 4 || !errors.Is(err, store.ErrFull)) {
+			t.Fatal(err)
+		}
+	}
+	if err := send("second", 4, 2<<20); err != nil {
+		t.Errorf("beside a flood: got %v, want room", err)
+	}
+	for _, session := range []string{"first", "second"} {
+		if list, err := s.NamesBelow(t.Context(), store.Mail, session); err != nil || len(list) != 4 {
+			t.Errorf("%s: got %d letters, %v, want its 4", session, len(list), err)
+		}
+	}
+	if err := send("largest", 1, 32<<20); !errors.Is(err, store.ErrFull) {
+		t.Errorf("no session has more: got %v, want %v", err, store.ErrFull)
+	}
+}
+
 // A change of a session, its events or its mail wakes every host with its kind and ID, and other changes do not.
 func TestWakes_nameTheSession(t *testing.T) {
 	s, c, dir := open(t)
