@@ -8,12 +8,15 @@ package userfile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
@@ -170,10 +173,14 @@ const (
 )
 
 // turn waits until no other process of this program is between its check and its rename of a file in a folder, and
-// returns the function that ends the turn. Where folders have no locks, as on Windows, or another program keeps one, there
+// returns the function that ends the turn. Where the file system has no locks, or another program keeps one, there
 // are no turns, and the check alone finds what changed.
 func turn(dir string) (end func()) {
-	f, err := os.Open(dir)
+	open := os.Open
+	if runtime.GOOS == "windows" {
+		open = standIn
+	}
+	f, err := open(dir)
 	if err != nil {
 		return func() {}
 	}
@@ -184,4 +191,18 @@ func turn(dir string) (end func()) {
 		time.Sleep(turnPause)
 	}
 	return func() { _ = f.Close() } // ends the lock as well
+}
+
+// standIn opens an empty file in the temporary folder of this user, which is locked in place of a folder: Windows locks
+// no folders.
+func standIn(dir string) (*os.File, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("sallyport-%x.turn", sha256.Sum256([]byte(strings.ToLower(dir))))
+	return os.OpenFile(filepath.Join(os.TempDir(), name), os.O_RDWR|os.O_CREATE, 0o600)
 }
