@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type goProgram struct {
 	start, loop, wait, clock [][]byte
 	imported                 string
 	callers                  int
+	running                  int64 // the address of the running goroutine
 }
 
 // newClockedProgram returns a goProgram that reads the clock.
@@ -61,7 +63,7 @@ func (p *goProgram) module() *w.Module {
 	m.Table(1, w.None)
 	m.Global(w.I32, 0)
 	m.Global(w.I32, 0)
-	m.Global(w.I32, 0)
+	m.Global(w.I32, p.running)
 	m.Func(i32, i32, []byte{w.I32, w.I64}, p.wait...) // 1
 	m.Func(i32, i32, nil, w.I32Const(0))              // 2: starts the scheduler
 	m.Func(nil, nil, nil, p.loop...)                  // 3
@@ -198,6 +200,53 @@ func TestInstance_Resume_refusesWhatCannotContinue(t *testing.T) {
 		return nil, in.Resume(ctx)
 	})
 	wantEnd(t, callErr(runtime.NewPool(compile(t, e, other.module()), d, nil)), runtime.KindInternal, "the host failed")
+}
+
+// The unused part of a stack is known if the goroutine's bounds can be those of a stack with its pointer. Otherwise that
+// memory may be in use.
+func TestInstance_Unused_isWithinTheBoundsOfTheStack(t *testing.T) {
+	const running, pointer, end = 128, 1016, 64 << 10
+	clocked := func(at int64) *goProgram {
+		p := newClockedProgram()
+		p.running = at
+		return p
+	}
+	for name, c := range map[string]struct {
+		program   *goProgram
+		low, high uint64
+		from      uint32
+		ok        bool
+	}{
+		"":                     {clocked(running), 512, 1024, 512, true},
+		"full":                 {clocked(running), 1016, 1032, 1016, true},
+		"empty":                {clocked(running), 1000, 1016, 1000, true},
+		"no bounds":            {clocked(running), 0, 0, 0, false},
+		"a size of no stack":   {clocked(running), 512, 1023, 0, false},
+		"turned round":         {clocked(running), 1024, 512, 0, false},
+		"below the pointer":    {clocked(running), 488, 1000, 0, false},
+		"above the pointer":    {clocked(running), 1024, 2048, 0, false},
+		"bounds of 64 bits":    {clocked(running), 1 << 40, 1 << 41, 0, false},
+		"goroutine at the end": {clocked(end - 16), 512, 1024, 512, true},
+		"goroutine beyond it":  {clocked(end - 15), 512, 1024, 0, false},
+		"not clocked":          {newGoProgram(), 512, 1024, 0, false},
+	} {
+		d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			if _, err := in.Call(ctx, "_start"); !errors.Is(err, runtime.ErrSuspended) {
+				t.Errorf("%s: got %v, want a suspended guest", name, err)
+			}
+			bounds := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, c.low), c.high)
+			at := min(c.program.running, end-16)
+			in.Memory().Write(uint32(at), bounds)
+			from, to, ok := in.Unused()
+			if from != c.from || ok != c.ok || ok && to != pointer {
+				t.Errorf("%s: got %d to %d, %v, want %d to %d, %v", name, from, to, ok, c.from, pointer, c.ok)
+			}
+			return json.RawMessage("1"), nil
+		})
+		if _, err := runtime.NewPool(compile(t, polled(t, runtime.Suspend), c.program.module()), d, nil).Call(t.Context(), runtime.Request{}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // The state of a kept instance that a call discards is lost, which the next call is told once.
