@@ -15,10 +15,6 @@ import (
 	"time"
 )
 
-// balanced is a client of haproxy with a connection for each request: haproxy closes a connection without a response, instead
-// of status 502, if a host is lost in a request that was not the first one.
-var balanced = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
 // reply is the answer to one request, of a host or of haproxy.
 type reply struct {
 	status  int
@@ -131,7 +127,7 @@ func (c *cluster) open(ctx context.Context, session, method string, message map[
 		}
 	}
 	q.Header.Set("Authorization", "Bearer "+c.token)
-	return balanced.Do(q.WithContext(ctx))
+	return http.DefaultClient.Do(q.WithContext(ctx))
 }
 
 // post sends one request and reads its answer. asked is called with each question of the host in a session.
@@ -177,7 +173,7 @@ func (c *cluster) resume(ctx context.Context, session, last string, r *reply, ta
 		for key, value := range map[string]string{"Authorization": "Bearer " + c.token, "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25", "Accept": "text/event-stream", "Last-Event-ID": last} {
 			q.Header.Set(key, value)
 		}
-		answer, err := balanced.Do(q)
+		answer, err := http.DefaultClient.Do(q)
 		if err != nil {
 			continue
 		}

@@ -72,7 +72,7 @@ func (c *cluster) sends(ctx context.Context, session, method string, message map
 		}
 		q.Header.Set("Authorization", "Bearer "+c.token)
 		q.Header.Set("Mcp-Session-Id", session)
-		answer, err = balanced.Do(q)
+		answer, err = http.DefaultClient.Do(q)
 		if err != nil {
 			return 0, err
 		}

@@ -194,16 +194,7 @@ func (c *cluster) startBalancer(file string) {
 		_, port, _ := net.SplitHostPort(r.admin)
 		fmt.Fprintf(&servers, "  server %s %s check port %s\n", r.name, r.address, port)
 	}
-	put(c.t, file, fmt.Appendf(nil, balancer, at, stats, servers.String()))
-	cmd := exec.Command("haproxy", "-db", "-f", file)
-	cmd.Stdout, cmd.Stderr = c.log, c.log
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
+	startHaproxy(c.t, file, fmt.Sprintf(balancer, at, stats, servers.String()), c.log)
 	c.url = "http://" + at + "/mcp"
 	eventually(c.t, "haproxy serves", func() bool {
 		answer, err := http.Get(c.url)
@@ -212,6 +203,21 @@ func (c *cluster) startBalancer(file string) {
 		}
 		answer.Body.Close()
 		return answer.StatusCode == http.StatusUnauthorized
+	})
+}
+
+// startHaproxy starts haproxy with a configuration, which it writes to a file.
+func startHaproxy(t *testing.T, file, config string, log io.Writer) {
+	t.Helper()
+	put(t, file, []byte(config))
+	cmd := exec.Command("haproxy", "-db", "-f", file)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
 	})
 }
 
@@ -228,6 +234,7 @@ defaults
   timeout http-request 10s
 frontend mcp
   bind %s
+  option httpclose
   default_backend replicas
 frontend stats
   bind %s
