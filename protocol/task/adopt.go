@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// watchEvery is the interval of checks for tasks changed by other processes, besides those at notices of the store.
+	// watchEvery is the interval of checks for tasks changed by other processes, besides those at notices of the store,
+	// while there are tasks to check.
 	watchEvery = time.Second
 	// noticePause is the time in which notices of the store count as one.
 	noticePause = 20 * time.Millisecond
@@ -18,28 +19,22 @@ const (
 
 // watch adopts orphans, and stops tasks that were cancelled by other processes.
 func (r *Runner) watch() {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
 	wake, stop := r.o.Store.On()
 	defer stop()
-	for next, counted := r.o.Now(), (time.Time{}); ; {
-		if now := r.o.Now(); now.Sub(counted) >= countEvery {
-			counted = now
+	var adopted, counted time.Time
+	for current := false; ; { // whether no task has changed here since the last count
+		busy := r.busy()
+		now := r.o.Now()
+		if now.Sub(counted) >= countEvery {
+			counted, current = now, !busy
 			_ = r.Book.count(r.ctx) // the numbers of before stay; Look reports the error
 		}
-		if now := r.o.Now(); r.news.Swap(false) || !now.Before(next) {
-			next = now.Add(adoptEvery)
+		if r.news.Swap(false) || now.Sub(adopted) >= adoptEvery {
+			adopted = now
 			r.adoptAll()
 		}
-		select {
-		case <-tick.C:
-		case <-wake: // nil without notices
-			select {
-			case <-time.After(noticePause):
-			case <-r.ctx.Done():
-				return
-			}
-		case <-r.ctx.Done():
+		current = current && !busy
+		if !r.await(wake, current) {
 			return
 		}
 		r.look()
@@ -49,6 +44,39 @@ func (r *Runner) watch() {
 		}
 	}
 }
+
+// await waits for the next look, and returns false when the runner closes. An idle process only searches for orphans.
+func (r *Runner) await(wake <-chan struct{}, idle bool) bool {
+	every := watchEvery
+	if idle {
+		every = adoptEvery
+	}
+	for tick := r.after(every); ; {
+		select {
+		case <-tick:
+			return true
+		case <-r.Book.stirred:
+			switch {
+			case r.news.Load():
+				return true
+			case idle && r.busy():
+				idle, tick = false, r.after(watchEvery)
+			}
+		case <-wake: // nil without notices
+			select {
+			case <-r.after(noticePause):
+				return true
+			case <-r.ctx.Done():
+				return false
+			}
+		case <-r.ctx.Done():
+			return false
+		}
+	}
+}
+
+// busy reports whether other processes may change something that matters here.
+func (r *Runner) busy() bool { return r.Running() > 0 || r.Book.attends() }
 
 // look stops the runs of tasks no longer owned by this process.
 func (r *Runner) look() {
@@ -87,7 +115,10 @@ func (r *Runner) stopLost(here map[string]*run, running map[string]bool) {
 }
 
 // News triggers a search for orphans, after new tools were added.
-func (r *Runner) News() { r.news.Store(true) }
+func (r *Runner) News() {
+	r.news.Store(true)
+	r.Book.stir()
+}
 
 func (r *Runner) adoptAll() {
 	orphans, err := r.Book.Orphans(r.ctx)

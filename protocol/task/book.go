@@ -58,6 +58,7 @@ type Book struct {
 	doubts map[string]doubt
 
 	watchers watchers
+	stirred  chan struct{} // has room for one; see stir
 	counter  counter
 	looked   int64 // store version at the last Look
 }
@@ -65,7 +66,7 @@ type Book struct {
 // NewBook returns a book with tasks in s, or only in memory if s is nil. now is the clock. active is the maximum
 // number of concurrent tasks per principal; 0 is 256.
 func NewBook(s *store.Store, now func() time.Time, active int) *Book {
-	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, doubts: map[string]doubt{}, watchers: watchers{}, Parts: Parts{s}}
+	return &Book{active: cmp.Or(active, maxActive), owner: rand.Text(), store: s, now: now, tasks: map[string]*Task{}, doubts: map[string]doubt{}, watchers: watchers{}, stirred: make(chan struct{}, 1), Parts: Parts{s}}
 }
 
 // New describes a task to open. An empty ID generates one. TTL is the requested lifetime, if shorter than the default; 0

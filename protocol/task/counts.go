@@ -8,12 +8,13 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 )
 
-// countEvery is the interval at which the tasks of a store are counted.
+// countEvery is the interval at which the tasks of a store are counted, while this process is busy with some. Otherwise it is
+// adoptEvery.
 const countEvery = 10 * time.Second
 
 // Counts are numbers of tasks by status.
 type Counts struct {
-	// Working and Input are the tasks of the store, of all its processes, at a moment of the last seconds, and those of
+	// Working and Input are the tasks of the store, of all its processes, at a moment of the last half minute, and those of
 	// this process that are in no store.
 	Working, Input int
 	// Completed, Failed and Cancelled are the tasks that this process has brought to an end.

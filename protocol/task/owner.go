@@ -121,6 +121,7 @@ const doubtLasts = 2 * time.Minute
 func (b *Book) doubt(t *Task, err error) {
 	if errors.Is(err, store.ErrUnknown) && b.Mine(t) && (!t.Kept || !t.Durable()) {
 		b.doubts[t.ID] = doubt{t.Principal, b.now().Add(doubtLasts)}
+		b.stir()
 	}
 }
 

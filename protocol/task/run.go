@@ -33,6 +33,7 @@ func (r *Runner) start(t Task) {
 	}
 	this := &run{cancel}
 	r.running[t.ID] = this
+	r.Book.stir()
 	r.work.Go(func() {
 		defer cancel()
 		if t.Kept {

@@ -45,9 +45,10 @@ type Runner struct {
 	// Clients wait for tasks.
 	Clients Clients
 
-	o    RunnerOptions
-	ctx  context.Context // done when the runner closes
-	stop context.CancelFunc
+	o     RunnerOptions
+	after func(time.Duration) <-chan time.Time
+	ctx   context.Context // done when the runner closes
+	stop  context.CancelFunc
 
 	news atomic.Bool // search for orphans soon
 
@@ -61,7 +62,7 @@ type Runner struct {
 
 // NewRunner returns a runner. The caller closes it.
 func NewRunner(o RunnerOptions) *Runner {
-	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, running: map[string]*run{}}
+	r := &Runner{Book: NewBook(o.Store, o.Now, o.Tasks), o: o, after: time.After, running: map[string]*run{}}
 	r.Clients.asking, r.Clients.hearing = map[string]bool{}, map[string]func([]byte){}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r

@@ -87,11 +87,27 @@ func (b *Book) Watch(ctx context.Context, principal, id string, tell func(Task),
 	w := &watcher{told: stage{status: Working}, tell: tell, gone: gone, expires: t.Expires()}
 	b.watchers.add(id, w)
 	b.watchers.tell(&t)
+	b.stir()
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.watchers.remove(id, w)
 	}, nil
+}
+
+// attends reports whether Look or Settle have anything to do.
+func (b *Book) attends() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.watchers) > 0 || len(b.doubts) > 0
+}
+
+// stir tells the runner that it may have become busy.
+func (b *Book) stir() {
+	select {
+	case b.stirred <- struct{}{}:
+	default: // it was not received yet
+	}
 }
 
 // Look reports changes of watched tasks by other processes, and the expiry of watched tasks. Without writes since the
