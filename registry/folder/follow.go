@@ -17,9 +17,8 @@ import (
 type FollowOptions struct {
 	Files []string // any number, in any folder; they need not exist
 	// Look examines the files. It returns true to be called again after Soon, without a change.
-	Look func() (again bool)
-	// Soon is the least time between two looks, and the interval of looks at files whose changes the system does not tell.
-	Soon   time.Duration
+	Look   func() (again bool)
+	Soon   time.Duration // the least time between two looks
 	Logger *slog.Logger
 }
 
@@ -28,7 +27,8 @@ type FollowOptions struct {
 const followTime = 2 * time.Second
 
 // Follow looks at single files, such as settings, whenever they may have changed, until ctx is done. Files that do not
-// change cost nothing but a look every 2 seconds for all of them.
+// change cost nothing but a look every 2 seconds for all of them. A file that the system cannot watch, as one in a missing
+// folder, is looked at each second.
 func Follow(ctx context.Context, o FollowOptions) {
 	f := &follower{FollowOptions: o, events: events{log: o.Logger, open: fsnotify.NewWatcher}, after: time.After}
 	f.run(ctx)
@@ -53,15 +53,19 @@ func (f *follower) run(ctx context.Context) {
 			return
 		case <-f.after(f.Soon):
 		}
-		if again || !told {
+		if again {
 			continue
+		}
+		wait := followTime
+		if !told {
+			wait = pollTime - f.Soon
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changes:
 		case <-errs:
-		case <-f.after(followTime):
+		case <-f.after(wait):
 		}
 	}
 }

@@ -7,16 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// followed is a Follow whose slow timer fires when the test says so.
+// followed is a Follow whose slow timer fires when the test says so, and the others at once.
 type followed struct {
-	seen chan string // by each look: the contents of the files
-	slow chan time.Time
+	seen   chan string // by each look: the contents of the files
+	slow   chan time.Time
+	untold atomic.Bool // there was a timer for a file that the system cannot watch
 }
 
 // follow follows files in a goroutine that ends with the test. The first looks ask for another one.
@@ -47,8 +49,11 @@ func follow(t *testing.T, open func() (*fsnotify.Watcher, error), again int, fil
 			case wait == time.Millisecond && looked:
 				looked = false
 				return soon
-			case wait != 2*time.Second:
-				t.Errorf("got a timer of %v, want one of 2s, since nothing changed", wait)
+			case wait == pollTime-time.Millisecond:
+				d.untold.Store(true)
+				return soon
+			case wait != followTime:
+				t.Errorf("got a timer of %v, want one of %v, since nothing changed", wait, followTime)
 			}
 			return d.slow
 		},
@@ -132,6 +137,9 @@ func TestFollow_looksWhenAFileChangesAndNotElse(t *testing.T) {
 	}
 	d.fire()
 	d.sees("back|in place")
+	if d.untold.Load() {
+		t.Error("got a timer for a file that the system cannot watch, want none")
+	}
 }
 
 // The system tells nothing of a renamed folder, so the slow timer finds the file that took the place of another; its later

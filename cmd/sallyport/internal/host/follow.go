@@ -11,9 +11,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/registry/folder"
 )
 
-// lookAgain is the time in which a changed configuration file has to stay as it is, and the interval of looks at a file of
-// whose changes the system does not tell: short enough that a saved change is in force before the operator returns to the
-// client.
+// lookAgain is the time in which a changed configuration file has to stay as it is: short enough that a saved change is in
+// force before the operator returns to the client.
 const lookAgain = 250 * time.Millisecond
 
 // fileState identifies a version of a file by its metadata.
