@@ -227,6 +227,23 @@ func TestLog_nothingBeforeTheFirstLine(t *testing.T) {
 	}
 }
 
+// The beginning of the chain is told once.
+func TestLog_tellsOfItsBeginning(t *testing.T) {
+	began := 0
+	l := audit.New(filepath.Join(t.TempDir(), "audit"), audit.Options{Began: func() { began++ }})
+	for n := range 3 {
+		if began != min(n, 1) {
+			t.Errorf("after %d lines: got %d calls, want %d", n, began, min(n, 1))
+		}
+		if _, err := l.Append([]byte(`"x":1`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil || began != 1 {
+		t.Errorf("at the end: got %d calls, %v, want 1", began, err)
+	}
+}
+
 func BenchmarkAppend(b *testing.B) {
 	l := audit.New(filepath.Join(b.TempDir(), "audit"), audit.Options{})
 	defer l.Close()

@@ -44,6 +44,8 @@ type Options struct {
 	// Line is called with each line of this process, in order, in the form of AppendExport, which it must not keep. The
 	// line may not be on disk yet. It may be nil, and must return soon and not call the log.
 	Line func(at time.Time, exported []byte)
+	// Began is called when the chain begins, under the rules of Line. It may be nil.
+	Began func()
 	// Heads records the head of the chain, within seconds and at Close. A failure is reported to Failed, and tried again. It
 	// may be nil.
 	Heads *Heads
@@ -146,6 +148,9 @@ func (l *Log) begin() error {
 		go l.recording(l.due, l.stop, l.ended)
 	}
 	go l.flushing(l.stop, l.done, chains > maxChains)
+	if l.o.Began != nil {
+		l.o.Began()
+	}
 	seen, err := json.Marshal(others)
 	if err == nil {
 		_, err = l.add(append([]byte(`"event":"begin","seen":`), seen...))

@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/transport/console"
 )
 
@@ -26,7 +27,8 @@ import (
 // the address to an owner-only file. When that process exits, another one takes over within a second, with its own
 // token: an address is valid for one process.
 
-// leaseInterval is the interval at which a host checks whether the console is free, and updates its own entry in it.
+// leaseInterval is the interval at which a host checks whether the console is free, and the least time between two updates
+// of its own entry in it.
 const leaseInterval = time.Second
 
 // ErrNoConsole is returned when the console is off in the configuration.
@@ -159,7 +161,6 @@ func (h *Host) Console(out io.Writer, person bool, offering Offering) (stop func
 			h.log.Warn("the console does not show this host", "error", err)
 			here = nil
 		}
-		t.acquire()
 		h.keepConsole(ctx, t, here)
 	})
 	return func() {
@@ -170,25 +171,51 @@ func (h *Host) Console(out io.Writer, person bool, offering Offering) (stop func
 
 // keepConsole takes over the console when it is free, and keeps this host's published state current.
 func (h *Host) keepConsole(ctx context.Context, t *consoleLease, here *publisher) {
-	tick := time.NewTicker(leaseInterval)
-	defer tick.Stop()
+	k := consoleKeeper{acquire: t.acquire, refresh: func() error { return nil }, failed: func(err error) {
+		h.log.Warn("the console does not show this host as it is", "error", err)
+	}, stirred: h.stirred, after: time.After}
 	if here != nil {
 		defer here.end()
+		defer h.Registry.Watch(func(catalog.Change) { h.stir() })()
+		k.refresh = here.refresh
 	}
-	failed := false
-	for {
-		if here != nil {
-			if err := here.refresh(); err != nil && !failed {
+	k.run(ctx)
+}
+
+// consoleKeeper is the state of keepConsole. It has no timer while its process serves the console and nothing changes.
+type consoleKeeper struct {
+	acquire func() (serves bool)
+	refresh func() error // publishes the host's state if it changed
+	failed  func(error)  // called at the first failure of refresh, which is tried again
+	stirred <-chan struct{}
+	after   func(time.Duration) <-chan time.Time
+}
+
+func (k *consoleKeeper) run(ctx context.Context) {
+	for failed := false; ; {
+		done := k.acquire()
+		if err := k.refresh(); err != nil {
+			if done = false; !failed {
 				failed = true
-				h.log.Warn("the console does not show this host as it is", "error", err)
+				k.failed(err)
 			}
+		}
+		var again <-chan time.Time
+		if !done {
+			again = k.after(leaseInterval)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-again:
+			continue
+		case <-k.stirred:
 		}
-		t.acquire()
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.after(leaseInterval): // changes until then are published together
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/internal/filelock"
@@ -66,4 +68,58 @@ func TestFindConsole_waits(t *testing.T) {
 		t.Fatalf("got %q %v %v", at, serving, err)
 	}
 	stop()
+}
+
+// A host that serves the console and has published its state has no timer until that changes. Otherwise it tries again each
+// second.
+func TestConsoleKeeper_hasATimerOnlyForARetry(t *testing.T) {
+	serves, published := make(chan bool), make(chan error)
+	stirred, timers, fires := make(chan struct{}), make(chan time.Duration), make(chan time.Time)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, failures := make(chan struct{}), 0
+	k := consoleKeeper{
+		acquire: func() bool { return <-serves }, refresh: func() error { return <-published }, failed: func(error) { failures++ },
+		stirred: stirred, after: func(d time.Duration) <-chan time.Time {
+			timers <- d
+			return fires
+		},
+	}
+	go func() {
+		defer close(ended)
+		k.run(ctx)
+	}()
+	for _, step := range []struct {
+		name   string
+		serves bool
+		err    error
+		idle   bool
+	}{
+		{"another host serves it", false, nil, false},
+		{"it is free", true, nil, true},
+		{"the state changed and cannot be written", true, os.ErrPermission, false},
+		{"it still cannot", true, os.ErrPermission, false},
+		{"it can", true, nil, true},
+		{"the state changed again", true, nil, true},
+	} {
+		serves <- step.serves
+		published <- step.err
+		if step.idle {
+			select {
+			case stirred <- struct{}{}:
+			case d := <-timers:
+				t.Fatalf("%s: got a timer of %v, want none", step.name, d)
+			}
+		}
+		if got := <-timers; got != leaseInterval {
+			t.Errorf("%s: got a timer of %v, want %v", step.name, got, leaseInterval)
+		}
+		fires <- time.Time{}
+	}
+	serves <- true
+	published <- nil
+	cancel()
+	<-ended
+	if failures != 1 {
+		t.Errorf("got %d reports of a failure, want 1", failures)
+	}
 }

@@ -77,6 +77,7 @@ type Host struct {
 	flags    string     // settings.Flags for the commands shown to the operator
 
 	clients clientNames
+	stirred chan struct{} // has room for one; see stir
 	usage   *usage.Meter
 }
 
@@ -91,8 +92,8 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	age, size := s.Keep("audit.keep")
-	h := &Host{Engine: engine, Store: o.store(), settings: s, log: log, lock: o.Lock}
-	noted := audit.Options{Failed: h.auditFailed, Keep: audit.Keep{Age: age, Bytes: size}, Line: o.Audited}
+	h := &Host{Engine: engine, Store: o.store(), settings: s, log: log, lock: o.Lock, stirred: make(chan struct{}, 1)}
+	noted := audit.Options{Failed: h.auditFailed, Keep: audit.Keep{Age: age, Bytes: size}, Line: o.Audited, Began: h.stir}
 	if o.Keys == "" {
 		noted.Heads = heads(s, h.Store)
 	}

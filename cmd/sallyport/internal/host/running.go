@@ -53,6 +53,15 @@ func (h *Host) Met(name string) {
 	defer c.mu.Unlock()
 	if len(c.names) < maxClients && !slices.Contains(c.names, name) {
 		c.names = append(c.names, name)
+		h.stir()
+	}
+}
+
+// stir tells the publisher that the published state may have changed.
+func (h *Host) stir() {
+	select {
+	case h.stirred <- struct{}{}:
+	default: // it was not received yet
 	}
 }
 
@@ -86,7 +95,7 @@ func newPublisher(h *Host) (*publisher, error) {
 func (p *publisher) refresh() error {
 	chain, clients, version := p.host.audit.Chain(), p.host.clients.list(), p.host.Registry.Version()
 	if p.wrote != nil && p.version == version && p.state.Chain == chain && len(p.state.Clients) == len(clients) {
-		return nil // the usual case, each second
+		return nil
 	}
 	p.state.Chain, p.state.Clients, p.state.Plugins = chain, clients, p.host.shown()
 	raw, err := json.Marshal(p.state)
@@ -94,10 +103,12 @@ func (p *publisher) refresh() error {
 		return err
 	}
 	_, err = userfile.Change(p.file(), func([]byte) ([]byte, error) { return raw, nil }, userfile.Options{Fleeting: true})
-	if err == nil {
-		p.wrote, p.version = raw, version
+	if err != nil {
+		p.wrote = nil // to be tried again
+		return err
 	}
-	return err
+	p.wrote, p.version = raw, version
+	return nil
 }
 
 func (p *publisher) file() string { return hostStateFile(p.host.settings, p.state.ID) }
