@@ -23,7 +23,8 @@ type shelf struct {
 	making *making
 	idle   []*Instance // most recently used last
 	used   time.Time   // last use of the image
-	timer  *time.Timer // runs while something can expire
+	timer  *time.Timer // runs while there is an image
+	due    time.Time   // of the timer
 }
 
 // making is an image being built.
@@ -195,18 +196,34 @@ func (s *shelf) put(in *Instance) {
 	s.arm()
 }
 
-// arm schedules trim. The caller holds mu.
+// arm schedules trim for the time at which something can expire. Later use only postpones that. The caller holds mu.
 func (s *shelf) arm() {
-	if s.timer == nil && s.image != nil {
-		s.timer = time.AfterFunc(idleInstance, s.trim)
+	if s.image == nil {
+		return
 	}
+	due := s.used.Add(idleImage)
+	if len(s.idle) > 0 {
+		due = s.idle[0].since.Add(idleInstance)
+	}
+	switch {
+	case s.timer == nil:
+		s.timer = time.AfterFunc(time.Until(due), s.trim)
+	case due.Before(s.due):
+		s.timer.Reset(time.Until(due))
+	default:
+		return
+	}
+	s.due = due
 }
 
 // trim closes instances and the image after their idle times.
 func (s *shelf) trim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timer = nil
+	if s.timer != nil {
+		s.timer.Stop() // arm may have set it again meanwhile
+		s.timer = nil
+	}
 	old := 0
 	for old < len(s.idle) && time.Since(s.idle[old].since) >= idleInstance {
 		s.idle[old].close()
