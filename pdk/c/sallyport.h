@@ -668,6 +668,7 @@ struct sp_call {
   int code;                 // of an MCP error; 0 is a result with isError
   sp_json data;             // of an MCP error
   const char *kind, *hint;  // of a refusal by the host: denied, unsupported, conflict, …
+  int declined;             // the person said no to the last form
 };
 
 // sp_fail makes the call fail with a message to the model.
@@ -742,11 +743,14 @@ SP__UNUSED sp_json sp_ask(sp_call *c, const char *method, sp_json params) {
 
 SP__UNUSED sp_json sp__schema(const sp_field *fields, int closed);
 
-// sp_elicit asks the person to fill in a form. NULL without sp_refused: the person declined or dismissed it.
+// sp_elicit asks the person to fill in a form. NULL without sp_refused: the person declined it, which sp_declined tells, or
+// dismissed it.
 SP__UNUSED sp_json sp_elicit(sp_call *c, const char *message, const sp_field *form) {
   sp_json answer = sp_ask(c, "elicitation/create", sp_object("mode", sp_string("form"), "message", sp_string(message), "requestedSchema", sp__schema(form, 0)));
+  c->declined = sp_equal(sp_str(answer, "action"), "decline");
   return sp_equal(sp_str(answer, "action"), "accept") ? sp_get(answer, "content") : 0;
 }
+SP__UNUSED int sp_declined(sp_call *c) { return c->declined; }
 // sp_sample asks the client's model; sp_texts returns the text of the answer.
 SP__UNUSED sp_json sp_sample(sp_call *c, const char *prompt, int max_tokens) {
   return sp_ask(c, "sampling/createMessage", sp_object("messages", sp_array(sp_user(sp_text(prompt))), "maxTokens", sp_integer(max_tokens)));
@@ -1072,7 +1076,7 @@ SP__UNUSED int sp__handle(const sp_plugin *p) {
   sp__release();
   sp_bytes text = sp__read_all(0);
   sp_json request = sp__parse((const char *)text.data, text.size);
-  sp_call c = {sp_get(request, "params"), 0, 0, 0, 0, 0};
+  sp_call c = {sp_get(request, "params"), 0, 0, 0, 0, 0, 0};
   sp_json result = request ? sp__answer(p, &c, sp_str(request, "method")) : sp_error(&c, -32602, "the request is not JSON");
   sp_json answer = result ? sp_object("result", result)
                           : sp_object("error", sp_object("code", sp_integer(c.code ? c.code : -32603), "message", sp_string(c.message ? c.message : "failed"), "data", c.data));

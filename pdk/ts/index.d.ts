@@ -114,8 +114,8 @@ declare module "sallyport" {
   };
   export const secrets: { list(): Promise<{ name: string; to?: string; config?: string }[]>; get(name: string): Promise<string> };
 
-  /** Asks the person; undefined if the person declined or dismissed the form. */
-  export function elicit<const I extends Input>(message: string, form: I, options?: { key?: string }): Promise<ArgumentsOf<I> | undefined>;
+  /** Asks the person; null if the person declined the form, undefined if the person dismissed it. */
+  export function elicit<const I extends Input>(message: string, form: I, options?: { key?: string }): Promise<ArgumentsOf<I> | null | undefined>;
   /** Asks the client's model. */
   export function sample(prompt: string | { role: string; content: Content }[], options?: { maxTokens?: number; systemPrompt?: string; temperature?: number; key?: string; [key: string]: unknown }): Promise<{ text: string; content: Content | Content[]; model: string; stopReason?: string }>;
   export function roots(): Promise<{ uri: string; name?: string }[]>;

@@ -41,7 +41,7 @@ tool("fail", "Fails.", [], (c) => c.fail("the tool says no"));
 
 tool("ask", "Asks the person.", [], (c) => {
   const a = c.elicit("Which colour, and how many?", [str("colour").among(["red", "green"]), int("count")]);
-  if (a === null) return c.refused.length ? null : text("no answer");
+  if (a === null) return c.refused.length ? null : text(c.declined ? "declined" : "dismissed");
   return text(`${a.int("count")} × ${a.str("colour")}`);
 });
 

@@ -48,6 +48,8 @@ export class Call {
   refused: string = "";
   /** The line that would allow the last refused request. */
   hint: string = "";
+  /** The person said no to the last form. */
+  declined: bool = false;
 
   constructor(public params: Value, public args: Value) {}
 
@@ -100,9 +102,10 @@ export class Call {
     return this.error(-32603, error.str("message"), Value.object().set("kind", Value.str(this.refused)).set("requiredCapabilities", required));
   }
 
-  /** Asks the person to fill in a form. Null without refused: the person declined or dismissed it. */
+  /** Asks the person to fill in a form. Null without refused: the person declined it, which declined tells, or dismissed it. */
   elicit(message: string, form: Field[]): Value | null {
     const answer = this.ask("elicitation/create", Value.object().set("mode", Value.str("form")).set("message", Value.str(message)).set("requestedSchema", schemaOf(form, false)));
+    this.declined = answer !== null && answer.str("action") == "decline";
     return answer !== null && answer.str("action") == "accept" ? answer.get("content") : null;
   }
 

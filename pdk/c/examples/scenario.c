@@ -42,7 +42,7 @@ static const sp_field choice[] = {{"colour", SP_STRING, .values = "red,green"}, 
 
 static sp_json ask(sp_call *c, sp_json args) {
   sp_json a = sp_elicit(c, "Which colour, and how many?", choice);
-  if (!a) return sp_refused(c) ? 0 : sp_text("no answer");
+  if (!a) return sp_refused(c) ? 0 : sp_text(sp_declined(c) ? "declined" : "dismissed");
   return sp_text(sp_format("%lld × %s", sp_int(a, "count"), sp_str(a, "colour")));
 }
 

@@ -84,7 +84,9 @@ class Choice:
 def question():
     """Asks the person."""
     a = elicit("Which colour, and how many?", Choice)
-    return f"{a.count} × {a.colour}" if a else "no answer"
+    if a:
+        return f"{a.count} × {a.colour}"
+    return "declined" if a is False else "dismissed"
 
 
 @tool

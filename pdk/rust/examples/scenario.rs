@@ -49,8 +49,9 @@ tool! {
     /// Asks the person.
     fn ask() -> Result<String> {
         Ok(match elicit::<Choice>("Which colour, and how many?")? {
-            Some(a) => format!("{} × {}", a.count, a.colour),
-            None => "no answer".into(),
+            Elicited::Accepted(a) => format!("{} × {}", a.count, a.colour),
+            Elicited::Declined => "declined".into(),
+            Elicited::Dismissed => "dismissed".into(),
         })
     }
 

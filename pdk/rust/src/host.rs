@@ -161,12 +161,22 @@ fn take<T: Type>(v: &Value) -> Result<T> {
     T::read(v).map_err(|e| refused("invalid", format!("the answer{}", e)))
 }
 
-/// Asks the person to fill in a form, a struct of `object!`. None: the person declined or dismissed it.
-pub fn elicit<F: Type>(message: &str) -> Result<Option<F>> {
+/// What the person did with a form.
+pub enum Elicited<F> {
+    Accepted(F),
+    /// Said no.
+    Declined,
+    /// Dismissed it without an answer.
+    Dismissed,
+}
+
+/// Asks the person to fill in a form, a struct of `object!`.
+pub fn elicit<F: Type>(message: &str) -> Result<Elicited<F>> {
     let answer = ask("elicitation/create", Value::object([("mode", "form".into()), ("message", message.into()), ("requestedSchema", F::schema(false))]))?;
     match answer.get("action").text() {
-        "accept" => take(answer.get("content")).map(Some),
-        _ => Ok(None),
+        "accept" => take(answer.get("content")).map(Elicited::Accepted),
+        "decline" => Ok(Elicited::Declined),
+        _ => Ok(Elicited::Dismissed),
     }
 }
 

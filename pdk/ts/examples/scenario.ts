@@ -47,7 +47,8 @@ tool("fail", "Fails.", {}, () => {
 
 tool("ask", "Asks the person.", {}, async () => {
   const a = await elicit("Which colour, and how many?", { colour: ["red", "green"], count: "integer" });
-  return a ? `${a.count} × ${a.colour}` : "no answer";
+  if (a) return `${a.count} × ${a.colour}`;
+  return a === null ? "declined" : "dismissed";
 });
 
 tool("think", "Asks the model.", {}, async () => {

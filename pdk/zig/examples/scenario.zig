@@ -58,8 +58,11 @@ fn fail(c: *sp.Call) ![]const u8 {
 const Choice = struct { colour: enum { red, green }, count: i64 };
 
 fn ask(c: *sp.Call) ![]const u8 {
-    const a = try c.elicit("Which colour, and how many?", Choice) orelse return "no answer";
-    return c.format("{d} × {s}", .{ a.count, @tagName(a.colour) });
+    return switch (try c.elicit("Which colour, and how many?", Choice)) {
+        .accepted => |a| c.format("{d} × {s}", .{ a.count, @tagName(a.colour) }),
+        .declined => "declined",
+        .dismissed => "dismissed",
+    };
 }
 
 fn think(c: *sp.Call) ![]const u8 {

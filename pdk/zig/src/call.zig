@@ -39,6 +39,29 @@ pub const Answer = struct { text: []const u8, value: Value };
 /// A folder or file that the client works in.
 pub const Root = struct { uri: []const u8, name: ?[]const u8 = null };
 
+/// What the person did with a form: filled it in, said no, or dismissed it without an answer.
+pub fn Elicited(comptime Form: type) type {
+    return union(enum) { accepted: Form, declined, dismissed };
+}
+
+/// A text that is typed for an argument of a prompt, or for a variable of a template.
+pub const Typed = struct {
+    text: []const u8,
+    /// The argument or variable.
+    argument: []const u8,
+    /// The name of the prompt, or the URI of the template.
+    of: []const u8,
+    /// An object of the arguments that are already set.
+    chosen: Value,
+
+    /// Returns the texts that begin with the typed one.
+    pub fn fitting(typed: Typed, c: *Call, all: []const []const u8) []const []const u8 {
+        var fit: json.List([]const u8) = .{ .arena = c.arena };
+        for (all) |one| if (std.mem.startsWith(u8, one, typed.text)) fit.add(one) catch @panic("out of memory");
+        return fit.slice();
+    }
+};
+
 /// A stored value, and its version, which is 0 if the key is absent.
 pub fn Entry(comptime T: type) type {
     return struct { value: ?T, version: i64 };
@@ -120,11 +143,12 @@ pub const Call = struct {
         };
     }
 
-    /// Asks the person to fill in a form, a struct. Null: the person declined or dismissed it.
-    pub fn elicit(c: *Call, message: []const u8, comptime Form: type) Error!?Form {
+    /// Asks the person to fill in a form, a struct.
+    pub fn elicit(c: *Call, message: []const u8, comptime Form: type) Error!Elicited(Form) {
         const answer = try c.ask("elicitation/create", .{ .mode = "form", .message = message, .requestedSchema = Schema(Form){} });
-        if (!std.mem.eql(u8, answer.get("action").text(), "accept")) return null;
-        return try c.take(Form, answer.get("content"));
+        const action = answer.get("action").text();
+        if (std.mem.eql(u8, action, "accept")) return .{ .accepted = try c.take(Form, answer.get("content")) };
+        return if (std.mem.eql(u8, action, "decline")) .declined else .dismissed;
     }
 
     /// Asks the client's model. The model's name is a member of the answer's value.

@@ -20,6 +20,7 @@ const serving = @import("serve.zig");
 
 pub const Call = call.Call;
 pub const Answer = call.Answer;
+pub const Elicited = call.Elicited;
 pub const Entry = call.Entry;
 pub const Error = call.Error;
 pub const Failure = call.Failure;

@@ -139,11 +139,12 @@ const secrets = {
   get: async (name) => (await ask("secrets/get", { name })).value,
 };
 
-// elicit asks the person; it returns the answers, or undefined if the person declined or dismissed it.
+// elicit asks the person; it returns the answers, null if the person declined, or undefined if the person dismissed it.
 async function elicit(message, input, options = {}) {
   const params = typeof message === "object" ? message : { message, requestedSchema: schemaOf(input, "the form of elicit") };
   if (params.requestedSchema) delete params.requestedSchema.additionalProperties;
   const answer = await ask("elicitation/create", params, options.key);
+  if (answer.action === "decline") return null;
   return answer.action === "accept" ? answer.content ?? {} : undefined;
 }
 

@@ -113,10 +113,10 @@ def fetch(url: str, *, method: str | None = None, headers: Mapping[str, str] | N
     """Makes a request of HTTP, under a net grant. timeout is in seconds."""
 
 @overload
-def elicit(message: str, form: type[_T], *, key: str | None = None) -> _T | None: ...
+def elicit(message: str, form: type[_T], *, key: str | None = None) -> _T | Literal[False] | None: ...
 @overload
-def elicit(message: str, form: dict[str, Any] | None = None, *, key: str | None = None) -> dict[str, Any] | None:
-    """Asks the person; None if the person declined or dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
+def elicit(message: str, form: dict[str, Any] | None = None, *, key: str | None = None) -> dict[str, Any] | Literal[False] | None:
+    """Asks the person; False if the person declined, None if the person dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
 
 def Field(default: Any = None, *, description: str = ..., title: str = ..., ge: float = ..., gt: float = ..., le: float = ..., lt: float = ..., multiple_of: float = ...,
           min_length: int = ..., max_length: int = ..., pattern: str = ..., **rules: Any) -> Any:

@@ -133,8 +133,11 @@ type choice struct {
 
 func ask(c *sallyport.Call, _ sallyport.None) (string, error) {
 	a, err := sallyport.Elicit[choice](c, "Which colour, and how many?")
-	if err == sallyport.ErrDeclined || err == sallyport.ErrCancelled {
-		return "no answer", nil
+	switch err {
+	case sallyport.ErrDeclined:
+		return "declined", nil
+	case sallyport.ErrCancelled:
+		return "dismissed", nil
 	}
 	return fmt.Sprintf("%d × %s", a.Count, a.Colour), err
 }

@@ -274,12 +274,14 @@ def fetch(url, *, method=None, headers=None, body=None, json=None, redirect=None
 
 
 def elicit(message, form=None, *, key=None):
-    """Asks the person; None if the person declined or dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
+    """Asks the person; False if the person declined, None if the person dismissed it. form is a class with typed fields, of which the answer is one, or a JSON Schema."""
     found = _schema.Type(form if isinstance(form, dict) else {"type": "object", "properties": {}})
     if form is not None and not isinstance(form, dict):
         found = _form_of(form)
     schema = {k: v for k, v in found.schema.items() if k in ("type", "properties", "required", "$schema")}
     answer = ask("elicitation/create", {"message": message, "requestedSchema": schema}, key)
+    if answer.get("action") == "decline":
+        return False
     return found.convert(answer.get("content") or {}) if answer.get("action") == "accept" else None
 
 
