@@ -67,8 +67,9 @@ typedef struct {
   sp_handler complete;
 } sp_resource;
 
-// sp_prompt is a prompt. The handler returns text, or a sp_array of sp_user and sp_assistant. complete gets
-// {"argument", "value", "arguments"} and returns a sp_array of texts, or NULL; sp_fitting makes one.
+// sp_prompt is a prompt. The handler returns text, or a sp_array of sp_user and sp_assistant. complete gets the name of the
+// argument, the typed value, the name of the prompt or the URI of the template, and the arguments that are already set, as
+// {"argument", "value", "of", "arguments"}, and returns a sp_array of texts, or NULL; sp_fitting makes one.
 typedef struct {
   const char *name, *description;
   sp_handler get;
@@ -1052,7 +1053,8 @@ SP__UNUSED sp_json sp__complete(const sp_plugin *p, sp_call *c) {
   for (const sp_resource *r = p->resources; !q && r && r->uri; r++)
     if (sp_equal(r->uri, sp_str(ref, "uri"))) complete = r->complete;
   if (complete)
-    values = complete(c, sp_object("argument", sp_get(argument, "name"), "value", sp_get(argument, "value"), "arguments", sp_get(sp_get(c->params, "context"), "arguments")));
+    values = complete(c, sp_object("argument", sp_get(argument, "name"), "value", sp_get(argument, "value"), "of", sp_get(ref, q ? "name" : "uri"),
+                                   "arguments", sp_get(sp_get(c->params, "context"), "arguments")));
   if (!values && c->message) return 0;
   sp_json sent = sp_array();
   int total = 0;

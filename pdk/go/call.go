@@ -90,10 +90,10 @@ func readTexts(raw []byte, into map[string]*string) error {
 // Method returns the MCP method: tools/call, resources/read, prompts/get or completion/complete.
 func (c *Call) Method() string { return c.method }
 
-// Name returns the name of the tool or prompt, as registered by this plugin.
+// Name returns the name of the tool or prompt, as registered by this plugin; in a completion, of the prompt it is for.
 func (c *Call) Name() string { return c.params.Name }
 
-// URI returns the URI of the requested resource.
+// URI returns the URI of the requested resource; in a completion, of the template it is for.
 func (c *Call) URI() string { return c.params.URI }
 
 // Arguments returns the arguments as sent by the client, or nil if there are none.

@@ -4,12 +4,16 @@ import (
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
 )
 
-// CompletionFunc returns suggestions for the text that the user has typed so far. [Call.Chosen] has the other
-// arguments that are already set. Only the first 100 values are sent.
+// CompletionFunc returns suggestions for the text that the user has typed so far. [Call.Argument] names the argument,
+// [Call.Name] its prompt or [Call.URI] its template, and [Call.Chosen] has the other arguments that are already set. Only
+// the first 100 values are sent.
 type CompletionFunc func(c *Call, typed string) ([]string, error)
 
 // maxCompletions is the number of values that MCP allows in one response.
 const maxCompletions = 100
+
+// Argument returns the name of the argument that is completed, or "" in any other call.
+func (c *Call) Argument() string { return c.params.Argument.Name }
 
 // Chosen returns the arguments that are already set while another one is completed.
 func (c *Call) Chosen() map[string]string { return c.params.Context.Arguments }
@@ -25,6 +29,7 @@ func (p *Plugin) complete(c *Call) ([]byte, error) {
 	if d == nil {
 		return nil, &Error{Code: CodeInvalidParams, Message: "unknown ref: " + c.params.Ref.Name + c.params.Ref.URI}
 	}
+	c.params.Name, c.params.URI = c.params.Ref.Name, c.params.Ref.URI
 	f := d.completions[c.params.Argument.Name]
 	if f == nil {
 		return completionJSON(nil)

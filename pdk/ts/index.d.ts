@@ -45,7 +45,8 @@ declare module "sallyport" {
     | { type: "resource"; resource: Contents; [key: string]: unknown };
   export interface Contents { uri: string; mimeType?: string; text?: string; blob?: string; [key: string]: unknown }
   export interface Result { content: Content[]; structuredContent?: object; isError?: boolean; _meta?: object }
-  export interface Call { name: string; uri: string; meta: Record<string, unknown> }
+  /** The request. In a completion, `argument` is what is completed, and name or uri that of its prompt or template. */
+  export interface Call { name: string; uri: string; argument?: string; meta: Record<string, unknown> }
   export type Bytes = ArrayBuffer | ArrayBufferView;
 
   type Handler<A> = (args: A, call: Call) => unknown;
@@ -91,7 +92,7 @@ declare module "sallyport" {
     name: string; description?: string; title?: string; icons?: object[]; _meta?: object;
     arguments?: Record<string, string | { description?: string; optional?: boolean }>; complete?: Completions; handler: Handler<Record<string, string>>;
   }): void;
-  export type Completions = Record<string, string[] | ((typed: string, others: Record<string, string>) => string[] | Promise<string[]>)>;
+  export type Completions = Record<string, string[] | ((typed: string, others: Record<string, string>, call: Call) => string[] | Promise<string[]>)>;
 
   /** Describes the plugin itself. */
   export function plugin(about: { name?: string; version?: string; description?: string; state?: "call" | "session" | "plugin" | "fresh" }): void;

@@ -117,4 +117,8 @@ resource("scenario://city/{name}", "city", "A city.", (c) => c.str("name") == "n
 prompt("review", "Asks for a review.", [str("file", "what to look at"), str("tone").optional()], (c) => {
   const tone = c.has("tone") ? ` Be ${c.str("tone")}.` : "";
   return Value.array([user(text(`Review ${c.str("file")}.${tone}`)), assistant(text(`I begin with ${c.str("file")}.`))]);
-}).complete("tone", (c) => fitting(["kind", "strict", "stern"], c));
+}).complete("tone", (c) => {
+  const all = ["kind", "strict", "stern"], others = c.get("arguments");
+  if (others.has("file")) all.push(`${c.str("argument")} of ${c.str("of")} for ${others.str("file")}`);
+  return fitting(all, c);
+});

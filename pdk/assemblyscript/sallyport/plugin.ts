@@ -9,7 +9,10 @@ import * as host from "./host";
 /** Serves a call, and returns its result; null answers with the last refusal, fail or error. */
 export type Handler = (c: Call) => Value | null;
 
-/** Suggests values for the text that was typed, which is the argument "value". */
+/**
+ * Suggests values for a text that is typed. The arguments of the call are "value", the text, "argument", the name of the
+ * argument or variable, "of", the name of the prompt or the URI of the template, and "arguments", those already set.
+ */
 export type Suggest = (c: Call) => string[];
 
 /** The texts that begin with the text that was typed. */
@@ -239,7 +242,8 @@ function complete(c: Call): Value | null {
     suggests = resources[i].suggests;
   }
   const at = suggested.indexOf(argument.str("name"));
-  c.args = argument;
+  c.args = Value.object().set("argument", argument.get("name")).set("value", argument.get("value")).set("of", ref.get(p === null ? "uri" : "name"))
+    .set("arguments", c.params.get("context").get("arguments"));
   let values: string[] = [];
   if (at >= 0) {
     const suggest = suggests[at];

@@ -159,7 +159,9 @@ static sp_json write_review(sp_call *c, sp_json args) {
 }
 
 static sp_json tones(sp_call *c, sp_json args) {
-  return sp_equal(sp_str(args, "argument"), "tone") ? sp_fitting(args, "kind,strict,stern") : 0;
+  const char *argument = sp_str(args, "argument"), *file = sp_str(sp_get(args, "arguments"), "file");
+  if (!sp_equal(argument, "tone")) return 0;
+  return sp_fitting(args, sp_format(*file ? "kind,strict,stern,%s of %s for %s" : "kind,strict,stern", argument, sp_str(args, "of"), file));
 }
 
 static const sp_prompt prompts[] = {{"review", "Asks for a review.", write_review, review, tones}, {0}};

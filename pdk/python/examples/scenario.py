@@ -2,8 +2,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypedDict
 
-from sallyport import (Field, HostError, ToolError, ask, audio, call_tool, config, elicit, embed, fetch, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text,
-                       tool, want)
+from sallyport import (Call, Field, HostError, ToolError, ask, audio, call_tool, config, elicit, embed, fetch, image, kv, link, log, plugin, progress, prompt, release, resource,
+                       resource_updated, roots, sample, text, tool, tools_changed, want)
 
 plugin(name="scenario", version="1.0.0", description="Answers the scenario.")
 want("kv", "1MiB", "counts visits")
@@ -192,7 +192,12 @@ def city(name: str):
     return None if name == "nowhere" else f"The city of {name}"
 
 
-@prompt(complete={"tone": ["kind", "strict", "stern"]})
+def tones(typed: str, call: Call):
+    beside = [f"{call.argument} of {call.name} for {call.chosen['file']}"] if "file" in call.chosen else []
+    return [t for t in ["kind", "strict", "stern"] + beside if t.startswith(typed)]
+
+
+@prompt(complete={"tone": tones})
 def review(file: str, tone: str = ""):
     """Asks for a review.
 

@@ -141,8 +141,11 @@ fn request(kind: &str) -> Result<()> {
     }
 }
 
-fn fitting(typed: &str, all: &[&str]) -> Vec<String> {
-    all.iter().filter(|t| t.starts_with(typed)).map(|t| t.to_string()).collect()
+fn tones(typed: &Typed) -> Vec<String> {
+    let beside = typed.chosen("file").map(|file| format!("{} of {} for {}", typed.argument, typed.of, file));
+    let mut all = vec!["kind", "strict", "stern"];
+    all.extend(beside.as_deref());
+    typed.fitting(&all)
 }
 
 fn city(v: &Vars) -> Result<String> {
@@ -174,7 +177,7 @@ plugin!(
     nested(),
     resource("scenario://motto", "motto", "A text.", |_| Ok(MOTTO)).mime_type("text/plain"),
     resource("scenario://dot", "dot", "Some bytes.", |_| Ok(DOT)).mime_type("image/png"),
-    resource("scenario://city/{name}", "city", "A city.", city).mime_type("text/plain").complete("name", |typed| fitting(typed, &["Paris", "São Paulo", "São Tomé"])),
-    review().complete("tone", |typed| fitting(typed, &["kind", "strict", "stern"])),
+    resource("scenario://city/{name}", "city", "A city.", city).mime_type("text/plain").complete("name", |typed| typed.fitting(&["Paris", "São Paulo", "São Tomé"])),
+    review().complete("tone", tones),
     want("kv", "1MiB", "counts visits"),
 );

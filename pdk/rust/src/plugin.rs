@@ -94,7 +94,7 @@ impl Resource {
         self
     }
     /// Suggests values of a template's variable for the text that was typed.
-    pub fn complete(mut self, variable: &str, f: impl Fn(&str) -> Vec<String> + 'static) -> Resource {
+    pub fn complete(mut self, variable: &str, f: impl Fn(&Typed) -> Vec<String> + 'static) -> Resource {
         self.complete.push((variable.into(), Box::new(f)));
         self
     }
@@ -103,7 +103,28 @@ impl Resource {
     }
 }
 
-type Complete = Box<dyn Fn(&str) -> Vec<String>>;
+type Complete = Box<dyn Fn(&Typed) -> Vec<String>>;
+
+/// A text that is typed for an argument of a prompt, or for a variable of a template.
+pub struct Typed<'a> {
+    pub text: &'a str,
+    /// The argument or variable.
+    pub argument: &'a str,
+    /// The name of the prompt, or the URI of the template.
+    pub of: &'a str,
+    chosen: &'a Value,
+}
+
+impl Typed<'_> {
+    /// Another argument, if it is already set.
+    pub fn chosen(&self, argument: &str) -> Option<&str> {
+        self.chosen.find(argument).map(Value::text)
+    }
+    /// The texts that begin with the typed one.
+    pub fn fitting(&self, all: &[&str]) -> Vec<String> {
+        all.iter().filter(|t| t.starts_with(self.text)).map(|t| t.to_string()).collect()
+    }
+}
 
 /// A prompt, as `prompt!` makes it.
 pub struct Prompt {
@@ -124,7 +145,7 @@ impl Prompt {
         self
     }
     /// Suggests values of an argument for the text that was typed.
-    pub fn complete(mut self, argument: &str, f: impl Fn(&str) -> Vec<String> + 'static) -> Prompt {
+    pub fn complete(mut self, argument: &str, f: impl Fn(&Typed) -> Vec<String> + 'static) -> Prompt {
         self.complete.push((argument.into(), Box::new(f)));
         self
     }
@@ -254,12 +275,15 @@ impl Plugin {
 
     fn complete(&self, params: &Value) -> Result<Value> {
         let (of, argument) = (params.get("ref"), params.get("argument"));
-        let all = match of.get("type").text() {
-            "ref/prompt" => &self.prompt(of.get("name"))?.complete,
-            _ => &self.resources.iter().find(|r| r.uri == of.get("uri").text()).ok_or_else(|| wrong(format!("unknown ref: {}", of.get("uri").text())))?.complete,
+        let (of, all) = match of.get("type").text() {
+            "ref/prompt" => (of.get("name").text(), &self.prompt(of.get("name"))?.complete),
+            _ => {
+                let uri = of.get("uri").text();
+                (uri, &self.resources.iter().find(|r| r.uri == uri).ok_or_else(|| wrong(format!("unknown ref: {}", uri)))?.complete)
+            }
         };
-        let suggest = all.iter().find(|c| c.0 == argument.get("name").text());
-        let mut values = suggest.map_or(Vec::new(), |(_, f)| f(argument.get("value").text()));
+        let typed = Typed { text: argument.get("value").text(), argument: argument.get("name").text(), of, chosen: params.get("context").get("arguments") };
+        let mut values = all.iter().find(|c| c.0 == typed.argument).map_or(Vec::new(), |(_, f)| f(&typed));
         let total = values.len();
         values.truncate(100);
         let completion = Value::object([("values", values.into()), ("total", total.into())]).with("hasMore", (total > 100).then(|| true));

@@ -124,7 +124,9 @@ resource({
 
 prompt({
   name: "review", description: "Asks for a review.", arguments: { file: "what to look at", tone: "?" },
-  complete: { tone: ["kind", "strict", "stern"] },
+  complete: {
+    tone: (typed, { file }, { argument, name }) => ["kind", "strict", "stern", ...(file ? [`${argument} of ${name} for ${file}`] : [])].filter((t) => t.startsWith(typed)),
+  },
   handler: ({ file, tone }) => [
     { role: "user", content: `Review ${file}.${tone ? ` Be ${tone}.` : ""}` },
     { role: "assistant", content: `I begin with ${file}.` },

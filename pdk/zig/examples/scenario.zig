@@ -176,6 +176,13 @@ fn review(c: *sp.Call, args: Review) ![]const sp.Message {
     });
 }
 
+fn tones(c: *sp.Call, typed: sp.Typed) ![]const []const u8 {
+    var all: sp.List([]const u8) = .{ .arena = c.arena };
+    for ([_][]const u8{ "kind", "strict", "stern" }) |tone| try all.add(tone);
+    if (typed.chosen.find("file")) |file| try all.add(c.format("{s} of {s} for {s}", .{ typed.argument, typed.of, file.text() }));
+    return typed.fitting(c, all.slice());
+}
+
 comptime {
     sp.plugin("scenario", "1.0.0", .{
         sp.description("Answers the scenario."),
@@ -198,7 +205,7 @@ comptime {
         sp.resource("scenario://motto", "motto", "A text.", motto).mimeType("text/plain"),
         sp.resource("scenario://dot", "dot", "Some bytes.", dot).mimeType("image/png"),
         sp.resource("scenario://city/{name}", "city", "A city.", city).mimeType("text/plain").complete("name", &.{ "Paris", "São Paulo", "São Tomé" }),
-        sp.prompt("review", "Asks for a review.", review).complete("tone", &.{ "kind", "strict", "stern" }),
+        sp.prompt("review", "Asks for a review.", review).complete("tone", tones),
         sp.want("kv", "1MiB", "counts visits"),
     });
 }

@@ -6,6 +6,7 @@ const json = @import("json.zig");
 const types = @import("types.zig");
 const results = @import("results.zig");
 const Call = @import("call.zig").Call;
+const Typed = @import("call.zig").Typed;
 const Contents = @import("content.zig").Contents;
 const Value = json.Value;
 const Writer = json.Writer;
@@ -56,7 +57,7 @@ pub const Resource = struct {
         return changed;
     }
 
-    /// Suggests values of a template's variable: a list of texts, or a function `fn (c: *Call, typed: []const u8)`.
+    /// Suggests values of a template's variable: a list of texts, or a function `fn (c: *Call, typed: Typed)`.
     pub fn complete(comptime r: Resource, comptime variable: []const u8, comptime values: anytype) Resource {
         var changed = r;
         changed.completions = r.completions ++ &[_]Completion{completion(variable, values)};
@@ -79,7 +80,7 @@ pub const Prompt = struct {
         return .{ .name = p.name, .members = both(p.members, members), .get = p.get, .completions = p.completions };
     }
 
-    /// Suggests values of an argument: a list of texts, or a function `fn (c: *Call, typed: []const u8)`.
+    /// Suggests values of an argument: a list of texts, or a function `fn (c: *Call, typed: Typed)`.
     pub fn complete(comptime p: Prompt, comptime argument: []const u8, comptime values: anytype) Prompt {
         var changed = p;
         changed.completions = p.completions ++ &[_]Completion{completion(argument, values)};
@@ -95,7 +96,7 @@ pub const Description = struct { text: []const u8 };
 
 pub const Completion = struct {
     argument: []const u8,
-    suggest: *const fn (c: *Call, typed: []const u8) anyerror![]const []const u8,
+    suggest: *const fn (c: *Call, typed: Typed) anyerror![]const []const u8,
 };
 
 /// Makes a tool of a function: `fn (c: *Call, args: struct { … })`, or without args. It returns a text, a Content, a slice
@@ -209,16 +210,14 @@ fn invoke(comptime f: anytype, c: *Call, kind: []const u8, args: Value) anyerror
 
 fn completion(comptime argument: []const u8, comptime values: anytype) Completion {
     if (@typeInfo(@TypeOf(values)) == .@"fn") return .{ .argument = argument, .suggest = struct {
-        fn suggest(c: *Call, typed: []const u8) anyerror![]const []const u8 {
+        fn suggest(c: *Call, typed: Typed) anyerror![]const []const u8 {
             return values(c, typed);
         }
     }.suggest };
     const all: []const []const u8 = values;
     return .{ .argument = argument, .suggest = struct {
-        fn suggest(c: *Call, typed: []const u8) anyerror![]const []const u8 {
-            var fit: json.List([]const u8) = .{ .arena = c.arena };
-            for (all) |one| if (std.mem.startsWith(u8, one, typed)) try fit.add(one);
-            return fit.slice();
+        fn suggest(c: *Call, typed: Typed) anyerror![]const []const u8 {
+            return typed.fitting(c, all);
         }
     }.suggest };
 }

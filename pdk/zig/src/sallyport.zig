@@ -29,6 +29,7 @@ pub const Refusal = call.Refusal;
 pub const Request = call.Request;
 pub const Response = call.Response;
 pub const Root = call.Root;
+pub const Typed = call.Typed;
 
 pub const Content = content.Content;
 pub const Contents = content.Contents;

@@ -8,6 +8,7 @@ const json = @import("json.zig");
 const results = @import("results.zig");
 const Call = @import("call.zig").Call;
 const Failure = @import("call.zig").Failure;
+const Typed = @import("call.zig").Typed;
 const Value = json.Value;
 
 pub const Plugin = struct {
@@ -97,9 +98,16 @@ pub const Plugin = struct {
 
     fn complete(p: Plugin, c: *Call) anyerror![]const u8 {
         const argument = c.params.get("argument");
+        const ref = c.params.get("ref");
+        const typed: Typed = .{
+            .text = argument.get("value").text(),
+            .argument = argument.get("name").text(),
+            .of = (ref.find("name") orelse ref.get("uri")).text(),
+            .chosen = c.params.get("context").get("arguments"),
+        };
         var values: []const []const u8 = &.{};
-        for (p.completionsOf(c.params.get("ref"))) |one| {
-            if (std.mem.eql(u8, one.argument, argument.get("name").text())) values = try one.suggest(c, argument.get("value").text());
+        for (p.completionsOf(ref)) |one| {
+            if (std.mem.eql(u8, one.argument, typed.argument)) values = try one.suggest(c, typed);
         }
         const more: ?bool = if (values.len > 100) true else null;
         return json.stringify(c.arena, .{ .completion = .{ .values = values[0..@min(values.len, 100)], .total = values.len, .hasMore = more } });

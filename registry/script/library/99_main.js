@@ -22,7 +22,8 @@ function describePlugin() {
   return { ...about, tools: all(tools), resources: all(resources), resourceTemplates: all(templates), prompts: all(prompts), wants };
 }
 
-const contextOf = (params) => ({ name: params.name, uri: params.uri, meta: params._meta ?? {} });
+// contextOf is the call of a handler: in a completion, with the names of what is completed.
+const contextOf = ({ ref, name = ref?.name, uri = ref?.uri, argument, _meta }) => ({ name, uri, argument: argument?.name, meta: _meta ?? {} });
 
 async function callTheTool(params) {
   const t = tools.get(params.name);
@@ -65,11 +66,12 @@ async function getThePrompt(params) {
   return messagesOf(await p.handler(args, contextOf(params)));
 }
 
-async function completeIt({ ref = {}, argument = {}, context }) {
+async function completeIt(params) {
+  const { ref = {}, argument = {}, context } = params;
   const entry = ref.type === "ref/prompt" ? prompts.get(ref.name) : templates.get(ref.uri) ?? resources.get(ref.uri);
   if (!entry) throw new Refusal(-32602, `unknown ref: ${ref.name ?? ref.uri}`);
   const complete = entry.complete?.[argument.name];
-  const all = Array.isArray(complete) ? complete.filter((v) => v.startsWith(argument.value)) : complete ? await complete(argument.value, context?.arguments ?? {}) : [];
+  const all = Array.isArray(complete) ? complete.filter((v) => v.startsWith(argument.value)) : complete ? await complete(argument.value, context?.arguments ?? {}, contextOf(params)) : [];
   return { completion: { values: all.slice(0, 100), total: all.length, ...(all.length > 100 ? { hasMore: true } : {}) } };
 }
 

@@ -3,7 +3,7 @@ from typing import Any, Callable, Iterable, Literal, Mapping, Protocol, Sequence
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
-_Completions = Mapping[str, Sequence[str] | Callable[[str], Iterable[str]]]
+_Completions = Mapping[str, Sequence[str] | Callable[..., Iterable[str]]]
 
 class _Decorator(Protocol):
     def __call__(self, f: _F, /) -> _F: ...
@@ -27,10 +27,12 @@ class Root(TypedDict, total=False):
     name: str
 
 class Call:
-    """The request that a tool, a resource or a prompt answers: a parameter of this type gets it."""
+    """The request that a tool, a resource, a prompt or a completion answers: a parameter of this type gets it."""
 
-    name: str | None
-    uri: str | None
+    name: str | None  # of the tool or prompt
+    uri: str | None  # of the resource, or of the template that is completed
+    argument: str | None  # that is completed
+    chosen: dict[str, str]  # the other arguments that are already set
     meta: dict[str, Any]
 
 class ToolError(Exception):

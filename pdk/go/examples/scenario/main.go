@@ -119,7 +119,11 @@ func fitting(typed string, all ...string) []string {
 }
 
 func tones(c *sallyport.Call, typed string) ([]string, error) {
-	return fitting(typed, "kind", "strict", "stern"), nil
+	all := []string{"kind", "strict", "stern"}
+	if file, ok := c.Chosen()["file"]; ok {
+		all = append(all, c.Argument()+" of "+c.Name()+" for "+file)
+	}
+	return fitting(typed, all...), nil
 }
 
 func cities(c *sallyport.Call, typed string) ([]string, error) {

@@ -40,11 +40,14 @@ class Refusal(Exception):
 
 
 class Call:
-    """The request that a tool, a resource or a prompt answers: a parameter of this type gets it."""
+    """The request that a tool, a resource, a prompt or a completion answers: a parameter of this type gets it."""
 
     def __init__(self, params):
-        self.name = params.get("name")
-        self.uri = params.get("uri")
+        of = params.get("ref") or params
+        self.name = of.get("name")
+        self.uri = of.get("uri")
+        self.argument = (params.get("argument") or {}).get("name")
+        self.chosen = (params.get("context") or {}).get("arguments") or {}
         self.meta = params.get("_meta") or {}
 
 
@@ -410,14 +413,14 @@ def complete(params):
                 entry = t
     if entry is None:
         raise Refusal(-32602, "unknown ref: %s" % (ref.get("name") or ref.get("uri")))
-    f = entry["complete"].get(argument.get("name"))
+    f, calls = entry["complete"].get(argument.get("name"), (None, []))
     typed = argument.get("value", "")
     if f is None:
         all = []
     elif isinstance(f, (list, tuple)):
         all = [v for v in f if v.startswith(typed)]
     else:
-        all = run(lambda: f(typed), {})
+        all = run(lambda **calls: f(typed, **calls), with_call({"calls": calls}, {}, params))
     all = list(all)
     made = {"values": all[:100], "total": len(all)}
     if len(all) > 100:

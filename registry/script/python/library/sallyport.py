@@ -108,7 +108,7 @@ def resource(uri, *, name=None, title=None, description=None, mime_type=None, si
     def register(f):
         h = _Handler(f, "resource")
         rest = _given(name=name or h.name, title=title, description=description or h.doc or None, mimeType=mime_type, size=size, annotations=annotations, icons=icons, _meta=meta)
-        entry = {"handler": f, "calls": h.calls, "complete": complete or {}}
+        entry = {"handler": f, "calls": h.calls, "complete": _completions(complete or {})}
         if "{" in uri:
             entry["parts"] = _main.parts_of(uri)
             entry["definition"] = _given(uriTemplate=uri, **rest)
@@ -128,10 +128,22 @@ def prompt(f=None, *, name=None, title=None, description=None, icons=None, meta=
         h = _Handler(f, "prompt")
         arguments = [_given(name=p.name, description=h.about.get(p.name), required=True if p.default is None else None) for p in h.parameters]
         definition = _given(name=name or h.name, title=title, description=description or h.doc or None, arguments=arguments or None, icons=icons, _meta=meta)
-        _add(_main.prompts, "prompt", definition["name"], {"definition": definition, "handler": f, "calls": h.calls, "complete": complete or {}})
+        _add(_main.prompts, "prompt", definition["name"], {"definition": definition, "handler": f, "calls": h.calls, "complete": _completions(complete or {})})
         return f
 
     return register if f is None else register(f)
+
+
+# _completions pairs each list of texts, or function, with the function's parameters that get the Call.
+def _completions(given):
+    pairs = {}
+    for name, f in given.items():
+        try:
+            signature = _source.signature(f)
+        except TypeError:  # a list, or no function of Python
+            signature = None
+        pairs[name] = (f, [p.name for p in signature.parameters if p.type and p.type[-1][1] == "Call"] if signature else [])
+    return pairs
 
 
 def plugin(**about):
