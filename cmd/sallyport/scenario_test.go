@@ -17,7 +17,7 @@ import (
 )
 
 // scenario is what every library for authors has to answer. A line that begins with > is sent to the host, one with <
-// has to be its next message, $HOST stands for the host and port of a web server, and $STATE for the state folder. Messages are compared byte for byte after
+// has to be its next message, one with ~ the next change of a resource, which may overtake other messages, $HOST stands for the host and port of a web server, and $STATE for the state folder. Messages are compared byte for byte after
 // the order of their members is made equal. The first run with the environment variable UPDATE_SCENARIO set rewrites the
 // host's lines.
 const scenario = "../../pdk/scenario/scenario.txt"
@@ -85,12 +85,16 @@ func playScenario(t *testing.T, file string) {
 	cmd.Stderr = t.Output()
 	general := strings.NewReplacer(strings.TrimPrefix(web, "http://"), "$HOST", filepath.Join(sharedState(t), "state"), "$STATE")
 	in, out := piped(t, cmd)
-	messages := make(chan string, 100)
+	messages, updates := make(chan string, 100), make(chan string, 100)
 	go func() { // ends with the program
 		defer close(messages)
+		defer close(updates)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if !strings.Contains(lines.Text(), "/list_changed\"") { // of the first load
-				messages <- lines.Text()
+			switch text := lines.Text(); {
+			case strings.HasPrefix(text, `{"jsonrpc":"2.0","method":"notifications/resources/updated"`):
+				updates <- text
+			case !strings.HasSuffix(text, `/list_changed"}`): // of the first load, and of hidden tools
+				messages <- text
 			}
 		}
 	}()
@@ -99,9 +103,13 @@ func playScenario(t *testing.T, file string) {
 		switch text := strings.TrimSpace(line[min(2, len(line)):]); {
 		case strings.HasPrefix(line, "> "):
 			io.WriteString(in, `{"jsonrpc":"2.0",`+text[1:]+"\n")
-		case strings.HasPrefix(line, "< "):
-			line = "< " + plainMessage(t, general.Replace(soon(t, messages))) + "\n"
-			if want := "< " + plainMessage(t, text) + "\n"; line != want && os.Getenv("UPDATE_SCENARIO") == "" {
+		case strings.HasPrefix(line, "< "), strings.HasPrefix(line, "~ "):
+			mark, from := line[:2], messages
+			if mark == "~ " {
+				from = updates
+			}
+			line = mark + plainMessage(t, general.Replace(soon(t, from))) + "\n"
+			if want := mark + plainMessage(t, text) + "\n"; line != want && os.Getenv("UPDATE_SCENARIO") == "" {
 				t.Errorf("got\n%swant\n%s", line, want)
 			}
 		}
@@ -109,8 +117,10 @@ func playScenario(t *testing.T, file string) {
 	}
 	in.Close()
 	wantEnd(t, cmd)
-	for extra := range messages {
-		t.Errorf("got %s, want no more messages", extra)
+	for _, rest := range []chan string{messages, updates} {
+		for extra := range rest {
+			t.Errorf("got %s, want no more messages", extra)
+		}
 	}
 	if os.Getenv("UPDATE_SCENARIO") != "" {
 		if err := os.WriteFile(scenario, []byte(got.String()), 0o644); err != nil {

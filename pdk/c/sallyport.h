@@ -780,7 +780,16 @@ SP__UNUSED sp_json sp_kv_set(sp_call *c, const char *key, sp_json value, long lo
   return sp_ask(c, "kv/set", sp_object("key", sp_string(key), "value", value, "ifVersion", if_version == SP_ANY_VERSION ? 0 : sp_integer(if_version)));
 }
 SP__UNUSED sp_json sp_kv_delete(sp_call *c, const char *key) { return sp_ask(c, "kv/delete", sp_object("key", sp_string(key))); }
-SP__UNUSED sp_json sp_kv_list(sp_call *c, const char *prefix) { return sp_get(sp_ask(c, "kv/list", sp_object("prefix", sp_string(prefix))), "keys"); }
+// sp_kv_list returns all keys with a prefix, a list of {"key", "version"}.
+SP__UNUSED sp_json sp_kv_list(sp_call *c, const char *prefix) {
+  sp_json keys = sp_array(), answer = 0;
+  do {
+    answer = sp_ask(c, "kv/list", sp_object("prefix", sp_string(prefix), "after", sp_get(keys->last, "key")));
+    if (!answer) return 0;
+    sp_each(key, sp_get(answer, "keys")) sp_add(keys, key);
+  } while (sp_true(answer, "more"));
+  return keys;
+}
 
 // The web, under a net grant. A status of 0 is a refusal.
 typedef struct { int status; const char *url; sp_json headers; sp_bytes body; } sp_response;
@@ -808,15 +817,33 @@ SP__UNUSED sp_response sp_fetch(sp_call *c, const char *method, const char *url,
 }
 SP__UNUSED sp_response sp_fetch_url(sp_call *c, const char *url) { return sp_fetch(c, "GET", url, 0, sp_bytes_of(0, 0)); }
 
+// sp__notify makes a request whose refusal leaves the call as it is.
+SP__UNUSED void sp__notify(sp_call *c, const char *method, sp_json params) {
+  sp_call before = *c;
+  sp_ask(c, method, params);
+  *c = before;
+}
+
 // sp_progress reports done of total; a total of 0 is unknown, and message may be NULL.
 SP__UNUSED void sp_progress(sp_call *c, double done, double total, const char *message) {
   sp_json token = sp_get(sp_get(c->params, "_meta"), "progressToken");
-  if (token) sp_ask(c, "notifications/progress", sp_object("progressToken", token, "progress", sp_number(done), "total", total ? sp_number(total) : 0, "message", sp_string(message)));
+  if (token) sp__notify(c, "notifications/progress", sp_object("progressToken", token, "progress", sp_number(done), "total", total ? sp_number(total) : 0, "message", sp_string(message)));
 }
 // sp_log sends a log message; level is debug, info, notice, warning or error.
 SP__UNUSED void sp_log(sp_call *c, const char *level, sp_json data) {
-  sp_ask(c, "notifications/message", sp_object("level", sp_string(level), "data", data));
+  sp__notify(c, "notifications/message", sp_object("level", sp_string(level), "data", data));
 }
+// sp_show adds hidden entries to the caller's list of "tools", "resources" or "prompts", and sp_hide removes entries. names
+// is a sp_array of their names or URIs.
+SP__UNUSED void sp__change(sp_call *c, const char *list, const char *verb, sp_json names) {
+  sp__notify(c, sp_format("notifications/%s/list_changed", list), sp_object(verb, names));
+}
+SP__UNUSED void sp_show(sp_call *c, const char *list, sp_json names) { sp__change(c, list, "show", names); }
+SP__UNUSED void sp_hide(sp_call *c, const char *list, sp_json names) { sp__change(c, list, "hide", names); }
+// sp_resource_updated tells subscribers that the content of a resource has changed.
+SP__UNUSED void sp_resource_updated(sp_call *c, const char *uri) { sp__notify(c, "notifications/resources/updated", sp_object("uri", sp_string(uri))); }
+// sp_release lets the client's connection end while the call goes on, if the client can fetch the result later.
+SP__UNUSED void sp_release(sp_call *c) { sp__notify(c, "client/release", sp_object()); }
 // sp_config returns a value of the operator's config grants, or the fallback.
 SP__UNUSED const char *sp_config(const char *key, const char *fallback) {
   sp_size count = 0, size = 0;

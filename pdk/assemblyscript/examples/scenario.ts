@@ -95,7 +95,21 @@ tool("visit", "Counts visits.", [flag("again").or("false")], (c) => {
   return c.kvSet("visits", Value.int(n)) ? text(`visit ${n}`) : null;
 });
 
+tool("keys", "Keeps many keys.", [], (c) => {
+  for (let i = 0; i < 1001; i++) if (!c.kvSet(`key/${i}`, Value.int(i))) return null;
+  const all = c.kvList("key/");
+  return all === null ? null : text(`${all.length} keys, ${all[0]} to ${all[all.length - 1]}`);
+});
+
+tool("news", "Tells of changes.", [flag("show").or("false")], (c) => {
+  if (c.flag("show")) c.show("tools", ["post"]);
+  else c.hide("tools", ["post"]);
+  c.resourceUpdated("scenario://motto");
+  return text("told");
+});
+
 tool("steps", "Reports progress.", [], (c) => {
+  c.release();
   c.progress(1, 2, "half");
   c.log("warning", Value.object().set("step", Value.int(1)));
   c.progress(2, 2);

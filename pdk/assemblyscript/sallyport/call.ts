@@ -141,11 +141,14 @@ export class Call {
   kvDelete(key: string): bool { return this.ask("kv/delete", named(key)) !== null; }
   /** The keys with a prefix. */
   kvList(prefix: string): string[] | null {
-    const answer = this.ask("kv/list", Value.object().set("prefix", Value.str(prefix)));
-    if (answer === null) return null;
-    const keys: string[] = [], all = answer.list("keys");
-    for (let i = 0; i < all.length; i++) keys.push(all[i].str("key"));
-    return keys;
+    const keys: string[] = [];
+    while (true) {
+      const answer = this.ask("kv/list", Value.object().set("prefix", Value.str(prefix)).set("after", keys.length ? Value.str(keys[keys.length - 1]) : null));
+      if (answer === null) return null;
+      const all = answer.list("keys");
+      for (let i = 0; i < all.length; i++) keys.push(all[i].str("key"));
+      if (!answer.flag("more")) return keys;
+    }
   }
 
   /** Gets a page. A status such as 404 is no refusal. */
@@ -178,13 +181,30 @@ export class Call {
   /** Sends a log message; level is debug, info, notice, warning or error. */
   log(level: string, data: Value): void { this.notify("notifications/message", Value.object().set("level", Value.str(level)).set("data", data)); }
 
+  /** Adds hidden entries to the caller's list of "tools", "resources" or "prompts", by name or URI. */
+  show(list: string, names: string[]): void { this.change(list, "show", names); }
+  /** Removes entries from the caller's list of "tools", "resources" or "prompts", by name or URI. */
+  hide(list: string, names: string[]): void { this.change(list, "hide", names); }
+
+  private change(list: string, verb: string, names: string[]): void {
+    this.notify("notifications/" + list + "/list_changed", Value.object().set(verb, Value.strings(names)));
+  }
+
+  /** Tells subscribers that the content of a resource has changed. */
+  resourceUpdated(uri: string): void { this.notify("notifications/resources/updated", Value.object().set("uri", Value.str(uri))); }
+
+  /** Lets the client's connection end while the call goes on, if the client can fetch the result later. */
+  release(): void { this.notify("client/release", Value.object()); }
+
   /** Sends a notification, without a failure if the host does not take it. */
   private notify(method: string, params: Value): void {
-    const message = this.message, code = this.code, data = this.data;
+    const message = this.message, code = this.code, data = this.data, refused = this.refused, hint = this.hint;
     this.ask(method, params);
     this.message = message;
     this.code = code;
     this.data = data;
+    this.refused = refused;
+    this.hint = hint;
   }
 }
 

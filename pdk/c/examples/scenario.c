@@ -104,7 +104,27 @@ static sp_json visit(sp_call *c, sp_json args) {
   return sp_kv_set(c, "visits", sp_integer(n), SP_ANY_VERSION) ? sp_text(sp_format("visit %lld", n)) : 0;
 }
 
+static sp_json keys(sp_call *c, sp_json args) {
+  for (int i = 0; i < 1001; i++)
+    if (!sp_kv_set(c, sp_format("key/%d", i), sp_integer(i), SP_ANY_VERSION)) return 0;
+  sp_json all = sp_kv_list(c, "key/");
+  if (!all) return 0;
+  int n = sp_count(all);
+  return sp_text(sp_format("%d keys, %s to %s", n, sp_str(sp_at(all, 0), "key"), sp_str(sp_at(all, n - 1), "key")));
+}
+
+static const sp_field audience[] = {{"show", SP_BOOLEAN, .fallback = "false"}, {0}};
+
+static sp_json news(sp_call *c, sp_json args) {
+  sp_json post = sp_array(sp_string("post"));
+  if (sp_true(args, "show")) sp_show(c, "tools", post);
+  else sp_hide(c, "tools", post);
+  sp_resource_updated(c, "scenario://motto");
+  return sp_text("told");
+}
+
 static sp_json steps(sp_call *c, sp_json args) {
+  sp_release(c);
   sp_progress(c, 1, 2, "half");
   sp_log(c, "warning", sp_object("step", sp_integer(1)));
   sp_progress(c, 2, 2, 0);
@@ -132,6 +152,8 @@ static const sp_tool tools[] = {
     {"forbidden", "Asks for a page that no grant allows.", forbidden},
     {"refused", "Tells how the host refuses.", refused, refusal},
     {"visit", "Counts visits.", visit, visitor},
+    {"keys", "Keeps many keys.", keys},
+    {"news", "Tells of changes.", news, audience},
     {"steps", "Reports progress.", steps},
     {"twice", "Calls hello.", twice, named},
     {"nested", "Calls fail.", nested},

@@ -153,8 +153,30 @@ def visit(again: bool = False):
 
 
 @tool
+def keys():
+    """Keeps many keys."""
+    for i in range(1001):
+        kv.set(f"key/{i}", i)
+    names, more = [], True
+    while more:
+        page = kv.list("key/", after=names[-1] if names else None)
+        names += [k["key"] for k in page["keys"]]
+        more = page["more"]
+    return f"{len(names)} keys, {names[0]} to {names[-1]}"
+
+
+@tool
+def news(show: bool = False):
+    """Tells of changes."""
+    tools_changed(show=["post"]) if show else tools_changed(hide=["post"])
+    resource_updated("scenario://motto")
+    return "told"
+
+
+@tool
 def steps():
     """Reports progress."""
+    release()
     progress(1, 2, "half")
     log("warning", {"step": 1})
     progress(2, 2)

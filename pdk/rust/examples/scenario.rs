@@ -101,8 +101,29 @@ tool! {
         Ok(format!("visit {}", n))
     }
 
+    /// Keeps many keys.
+    fn keys() -> Result<String> {
+        for i in 0..1001 {
+            kv_set(&format!("key/{}", i), &i)?;
+        }
+        let all = kv_list("key/")?;
+        Ok(format!("{} keys, {} to {}", all.len(), all[0], all[all.len() - 1]))
+    }
+
+    /// Tells of changes.
+    fn news(show: bool = false) -> String {
+        if show {
+            sallyport::show("tools", &["post"]);
+        } else {
+            hide("tools", &["post"]);
+        }
+        resource_updated("scenario://motto");
+        "told".into()
+    }
+
     /// Reports progress.
     fn steps() -> String {
+        release();
         progress(1.0, 2.0, "half");
         log("warning", Value::object([("step", 1.into())]));
         progress(2.0, 2.0, "");
@@ -172,6 +193,8 @@ plugin!(
     forbidden(),
     refused(),
     visit(),
+    keys(),
+    news(),
     steps(),
     twice(),
     nested(),

@@ -254,8 +254,14 @@ pub fn kv_delete(name: &str) -> Result<()> {
 
 /// The keys with a prefix.
 pub fn kv_list(prefix: &str) -> Result<Vec<String>> {
-    let answer = ask("kv/list", Value::object([("prefix", prefix.into())]))?;
-    Ok(answer.get("keys").list().iter().map(|k| k.get("key").text().to_string()).collect())
+    let mut keys: Vec<String> = Vec::new();
+    loop {
+        let answer = ask("kv/list", Value::object([("prefix", prefix.into())]).with("after", keys.last().cloned()))?;
+        keys.extend(answer.get("keys").list().iter().map(|k| k.get("key").text().to_string()));
+        if answer.get("more") != &Value::Bool(true) {
+            return Ok(keys);
+        }
+    }
 }
 
 /// A request to the web.
@@ -338,6 +344,31 @@ pub fn progress(done: f64, total: f64, message: &str) {
 /// Sends a log message; level is debug, info, notice, warning or error.
 pub fn log(level: &str, data: impl Into<Value>) {
     let _ = ask("notifications/message", Value::object([("level", level.into()), ("data", data.into())]));
+}
+
+/// Adds hidden entries to the caller's list of "tools", "resources" or "prompts", by name or URI.
+pub fn show(list: &str, names: &[&str]) {
+    change(list, "show", names);
+}
+
+/// Removes entries from the caller's list of "tools", "resources" or "prompts", by name or URI.
+pub fn hide(list: &str, names: &[&str]) {
+    change(list, "hide", names);
+}
+
+fn change(list: &str, verb: &str, names: &[&str]) {
+    let names: Vec<Value> = names.iter().map(|n| (*n).into()).collect();
+    let _ = ask(&format!("notifications/{}/list_changed", list), Value::object([(verb, names.into())]));
+}
+
+/// Tells subscribers that the content of a resource has changed.
+pub fn resource_updated(uri: &str) {
+    let _ = ask("notifications/resources/updated", Value::object([("uri", uri.into())]));
+}
+
+/// Lets the client's connection end while the call goes on, if the client can fetch the result later.
+pub fn release() {
+    let _ = ask("client/release", Value::object([]));
 }
 
 /// A value of the operator's config grants.

@@ -1,5 +1,5 @@
 // The plugin of pdk/scenario in TypeScript: each library for authors has one, and all answer alike.
-import { ask, audio, callTool, config, elicit, embed, HostError, image, kv, link, log, plugin, progress, prompt, resource, roots, sample, text, tool, ToolError, want } from "sallyport";
+import { ask, audio, callTool, config, elicit, embed, HostError, image, kv, link, log, plugin, progress, prompt, release, resource, resourceUpdated, roots, sample, text, tool, ToolError, toolsChanged, want } from "sallyport";
 
 plugin({ name: "scenario", version: "1.0.0", description: "Answers the scenario." });
 want("kv", "1MiB", "counts visits");
@@ -99,7 +99,25 @@ tool("visit", "Counts visits.", object({ again: { type: "boolean", default: fals
   return `visit ${n}`;
 });
 
+tool("keys", "Keeps many keys.", {}, async () => {
+  for (let i = 0; i < 1001; i++) await kv.set(`key/${i}`, i);
+  const all: string[] = [];
+  for (let more: boolean | undefined = true; more; ) {
+    const page = await kv.list({ prefix: "key/", after: all.at(-1) });
+    all.push(...page.keys.map((k) => k.key));
+    more = page.more;
+  }
+  return `${all.length} keys, ${all[0]} to ${all.at(-1)}`;
+});
+
+tool("news", "Tells of changes.", object({ show: { type: "boolean", default: false } }, []), ({ show }) => {
+  toolsChanged(show ? { show: ["post"] } : { hide: ["post"] });
+  resourceUpdated("scenario://motto");
+  return "told";
+});
+
 tool("steps", "Reports progress.", {}, () => {
+  release();
   progress(1, 2, "half");
   log("warning", { step: 1 });
   progress(2, 2);

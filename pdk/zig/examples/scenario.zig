@@ -133,7 +133,20 @@ fn visit(c: *sp.Call, args: struct { again: bool = false }) ![]const u8 {
     return c.format("visit {d}", .{n});
 }
 
+fn keys(c: *sp.Call) ![]const u8 {
+    for (0..1001) |i| try c.kvSet(c.format("key/{d}", .{i}), i);
+    const all = try c.kvList("key/");
+    return c.format("{d} keys, {s} to {s}", .{ all.len, all[0], all[all.len - 1] });
+}
+
+fn news(c: *sp.Call, args: struct { show: bool = false }) ![]const u8 {
+    if (args.show) c.show(.tools, &.{"post"}) else c.hide(.tools, &.{"post"});
+    c.resourceUpdated("scenario://motto");
+    return "told";
+}
+
 fn steps(c: *sp.Call) ![]const u8 {
+    c.release();
     c.progress(1, 2, "half");
     c.log(.warning, .{ .step = 1 });
     c.progress(2, 2, null);
@@ -199,6 +212,8 @@ comptime {
         sp.tool("forbidden", "Asks for a page that no grant allows.", forbidden),
         sp.tool("refused", "Tells how the host refuses.", refused),
         sp.tool("visit", "Counts visits.", visit),
+        sp.tool("keys", "Keeps many keys.", keys),
+        sp.tool("news", "Tells of changes.", news),
         sp.tool("steps", "Reports progress.", steps),
         sp.tool("twice", "Calls hello.", twice),
         sp.tool("nested", "Calls fail.", nested),

@@ -69,6 +69,19 @@ pub fn Entry(comptime T: type) type {
 
 pub const Level = enum { debug, info, notice, warning, @"error", critical, alert, emergency };
 
+/// A list of the plugin's entries.
+pub const Changing = enum {
+    tools,
+    resources,
+    prompts,
+
+    fn method(l: Changing) []const u8 {
+        return switch (l) {
+            inline else => |one| "notifications/" ++ @tagName(one) ++ "/list_changed",
+        };
+    }
+};
+
 const stream_key = "dev.sallyport/stream";
 
 pub const Call = struct {
@@ -207,10 +220,12 @@ pub const Call = struct {
 
     /// Returns the keys with a prefix.
     pub fn kvList(c: *Call, prefix: []const u8) Error![]const []const u8 {
-        const answer = try c.ask("kv/list", .{ .prefix = prefix });
         var keys: json.List([]const u8) = .{ .arena = c.arena };
-        for (answer.get("keys").items()) |entry| try keys.add(entry.get("key").text());
-        return keys.slice();
+        while (true) {
+            const answer = try c.ask("kv/list", .{ .prefix = prefix, .after = if (keys.slice().len > 0) keys.slice()[keys.slice().len - 1] else null });
+            for (answer.get("keys").items()) |entry| try keys.add(entry.get("key").text());
+            if (!answer.get("more").isTrue()) return keys.slice();
+        }
     }
 
     /// Sends a request to the web. A status such as 404 is no error.
@@ -239,6 +254,26 @@ pub const Call = struct {
     /// Sends a log message, whose data is any native value.
     pub fn log(c: *Call, level: Level, data: anytype) void {
         c.notify("notifications/message", .{ .level = level, .data = data });
+    }
+
+    /// Adds hidden entries to a list of the caller, by name or URI.
+    pub fn show(c: *Call, list_of: Changing, names: []const []const u8) void {
+        c.notify(list_of.method(), .{ .show = names });
+    }
+
+    /// Removes entries from a list of the caller, by name or URI.
+    pub fn hide(c: *Call, list_of: Changing, names: []const []const u8) void {
+        c.notify(list_of.method(), .{ .hide = names });
+    }
+
+    /// Tells subscribers that the content of a resource has changed.
+    pub fn resourceUpdated(c: *Call, uri: []const u8) void {
+        c.notify("notifications/resources/updated", .{ .uri = uri });
+    }
+
+    /// Lets the client's connection end while the call goes on, if the client can fetch the result later.
+    pub fn release(c: *Call) void {
+        c.notify("client/release", .{});
     }
 
     /// Sends a notification, without a failure if the host does not take it.

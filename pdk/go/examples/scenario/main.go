@@ -251,7 +251,42 @@ func visit(c *sallyport.Call, a visitor) (string, error) {
 	return fmt.Sprintf("visit %d", n+1), err
 }
 
+func keys(c *sallyport.Call, _ sallyport.None) (string, error) {
+	for i := range 1001 {
+		if _, err := sallyport.KVSet(c, fmt.Sprintf("key/%d", i), i); err != nil {
+			return "", err
+		}
+	}
+	var all []sallyport.KVKey
+	for more := true; more; {
+		after := ""
+		if len(all) > 0 {
+			after = all[len(all)-1].Key
+		}
+		var next []sallyport.KVKey
+		var err error
+		if next, more, err = sallyport.KVList(c, "key/", after, 0); err != nil {
+			return "", err
+		}
+		all = append(all, next...)
+	}
+	return fmt.Sprintf("%d keys, %s to %s", len(all), all[0].Key, all[len(all)-1].Key), nil
+}
+
+type audience struct {
+	Show bool `json:"show" default:"false"`
+}
+
+func news(c *sallyport.Call, a audience) (string, error) {
+	change := c.HideTools
+	if a.Show {
+		change = c.ShowTools
+	}
+	return "told", errors.Join(change("post"), c.ResourceUpdated("scenario://motto"))
+}
+
 func steps(c *sallyport.Call, _ sallyport.None) (string, error) {
+	c.Release()
 	c.Progress(1, 2, "half")
 	c.Log(sallyport.LevelWarning, "", map[string]any{"step": 1})
 	c.Progress(2, 2, "")
@@ -278,6 +313,8 @@ var plugin = sallyport.New("scenario", "1.0.0",
 	sallyport.Tool("forbidden", "Asks for a page that no grant allows.", forbidden),
 	sallyport.Tool("refused", "Tells how the host refuses.", refused),
 	sallyport.Tool("visit", "Counts visits.", visit),
+	sallyport.Tool("keys", "Keeps many keys.", keys),
+	sallyport.Tool("news", "Tells of changes.", news),
 	sallyport.Tool("steps", "Reports progress.", steps),
 	sallyport.Tool("twice", "Calls hello.", twice),
 	sallyport.Tool("nested", "Calls fail.", nested),
