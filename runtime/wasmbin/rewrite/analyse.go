@@ -17,9 +17,9 @@ type analysis struct {
 	begun bool
 	run   int64 // length of the code so far, counted as for maxRun
 
-	stretch stretch // of pure instructions, up to the current one
-	simpler []byte  // code that replaces stretches
-	jumps   jumps
+	dispatch dispatch
+	stretch  stretch // of pure instructions, up to the current one
+	simpler  []byte  // code that replaces stretches
 }
 
 // block is an open block.
@@ -28,9 +28,6 @@ type block struct {
 	event int    // index of a loop's loopHead event, or -1
 	calls int    // calls made by the function before it
 	mark  int64  // value of run at the last fuel check that dominates the code
-
-	dispatch *dispatch // of a loop
-	head     int       // index in open of the loop with the dispatch that opened this block, or 0
 }
 
 // add records an event at the current instruction.
@@ -64,12 +61,7 @@ func (a *analysis) instruction() {
 		}
 	case 0x0b: // end
 		a.end()
-	case 0x0c: // br
-		a.label(in.X)
-		if a.o.Simplify {
-			a.direct()
-		}
-	case 0x0d: // br_if
+	case 0x0c, 0x0d: // br, br_if
 		a.label(in.X)
 	case 0x0e: // br_table
 		for _, l := range in.Labels {
@@ -110,9 +102,6 @@ func (a *analysis) instruction() {
 		a.bulk()
 	case opSIMD:
 		a.f.vectors++
-	}
-	if a.o.Simplify {
-		a.follow()
 	}
 }
 
@@ -167,9 +156,6 @@ func (a *analysis) calledRun(fn uint32) int64 {
 func (a *analysis) end() {
 	last := a.open[len(a.open)-1]
 	a.open = a.open[:len(a.open)-1]
-	if last.head > 0 {
-		a.open[last.head].dispatch.open--
-	}
 	if last.event >= 0 && last.calls == a.f.calls {
 		a.events[last.event].arg = uint32(a.in.End)
 	}

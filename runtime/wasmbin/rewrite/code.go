@@ -169,10 +169,6 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 		c.out = append(c.out, c.f.body[from:e.end]...)
 		c.assert(byte(e.arg))
 		return e.end
-	case direct:
-		c.out = append(c.out, c.f.body[from:e.at]...)
-		c.op(opBr, e.arg)
-		return e.end
 	case simpler:
 		c.out = append(c.out, c.f.body[from:e.at]...)
 		c.out = append(c.out, c.simpler[e.arg:e.costSlot]...)

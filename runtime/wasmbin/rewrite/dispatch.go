@@ -1,73 +1,281 @@
 package rewrite
 
-import "github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
 
-// dispatch is the head of a loop that holds the parts of a function, as Go's compiler writes each function: it opens a
-// block for each part, and jumps to the part that a local numbers. All jumps of the function set that local and branch
-// to the loop:
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
+)
+
+// dispatch is a function as Go's compiler writes it: parts of code in one loop. A table at the head of the loop jumps to
+// the part that a local numbers, and all jumps of the function set that local and branch to the loop:
 //
 //	loop  block  block …  local.get P  br_table …  end part 0  end part 1 …  i32.const 7  local.set P  br loop
 //
 // A jump forward can branch to the end of the part's block instead, past the head and its fuel check: the code there
 // belongs to the same turn of the loop, which is paid for.
+//
+// A jump back from part h to part b runs the parts from b to h and goes on at the next one, unless they jump elsewhere. A
+// copy of these parts does the same in its place, and in the copy that jump is a turn of a loop of its own:
+//
+//	i32.const b  local.set P  loop  block …  part b  end … part h  end  br (to part h+1)
+//
+// So the values of such a loop do not meet those of the whole function at each turn, and a turn pays for its own code
+// alone. The parts themselves stay, since a table may name them: Go returns into the middle of a loop when a goroutine
+// continues.
 type dispatch struct {
+	body   []byte
+	local  uint32   // P
+	labels []uint32 // of the table, the default last
+	parts  []part
+	jumps  []jump // in the order of the code
+
+	out []byte
+	in  wasmbin.Instruction
+}
+
+// part is the range of a part in the function's body.
+type part struct {
+	begin, end int
+	last       int // index of the last jump back to it, or -1
+	// Of the parts up to this one, loops have a jump back to them, and calls call a function outside of a condition: not
+	// only where a pointer is nil. They have so many blocks.
+	loops, calls, blocks int
+}
+
+// jump is the br of a jump from one part to another.
+type jump struct {
+	begin, end int // in the function's body
+	from, to   int
+	depth      int // number of blocks around it in its part
+}
+
+// Bounds of the loops of a function. The engine takes time that grows with the square of the number of blocks, of which
+// they may add some to few, and few to many.
+const (
+	maxLoopBytes  = 2 << 10 // of one loop
+	maxLoopBlocks = 32      // of all, and a blockShare of those that the function has
+	blockShare    = 8
+)
+
+// direct returns the body of a function, whose code begins at first, with jumps past the table. It is valid until the next
+// call.
+func (d *dispatch) direct(body []byte, first int) []byte {
+	if !d.read(body, first) || len(d.jumps) == 0 {
+		return body
+	}
+	d.out = d.out[:0]
+	from, blocks := 0, maxLoopBlocks+d.parts[len(d.parts)-1].blocks/blockShare
+	for i := range d.jumps {
+		j := &d.jumps[i]
+		switch {
+		case j.to > j.from:
+			d.out = append(d.out, body[from:j.begin]...)
+			d.out = binary.AppendUvarint(append(d.out, opBr), uint64(j.label()))
+		case d.loops(j) && d.blocks(j) <= blocks:
+			d.out = append(d.out, body[from:j.begin]...)
+			d.loop(j)
+			blocks -= d.blocks(j)
+		default:
+			continue
+		}
+		from = j.end
+	}
+	d.out = append(d.out, body[from:]...)
+	return d.out
+}
+
+// label returns the label of the part that a jump forward leads to.
+func (j *jump) label() uint32 { return uint32(j.depth + j.to - j.from - 1) }
+
+// loops reports whether a jump back is replaced: that of an innermost loop, which is the last one to its part and has no
+// jump back to a part between. So copies have no code in common. A loop that calls is left, since calls take more time
+// than the jump.
+func (d *dispatch) loops(j *jump) bool {
+	from, to := &d.parts[j.from], &d.parts[j.to]
+	return &d.jumps[to.last] == j && from.loops == to.loops && from.calls == d.before(j.to).calls &&
+		from.end-to.begin <= maxLoopBytes && j.from+1 < len(d.parts)
+}
+
+// blocks returns the number of blocks that the loop for a jump back adds: itself, and those of its parts and between them.
+func (d *dispatch) blocks(j *jump) int {
+	return 1 + j.from - j.to + d.parts[j.from].blocks - d.before(j.to).blocks
+}
+
+// before returns the part before another, an empty one before the first.
+func (d *dispatch) before(i int) part {
+	if i == 0 {
+		return part{}
+	}
+	return d.parts[i-1]
+}
+
+// read finds the parts and the jumps of a function whose first loop is a dispatch.
+func (d *dispatch) read(body []byte, first int) bool {
+	d.body, d.labels, d.parts, d.jumps = body, d.labels[:0], d.parts[:0], d.jumps[:0]
+	code := wasmbin.NewDecoder(body, 0, "a function body")
+	code.Bytes(uint32(first))
+	blocks, ok := d.head(code)
+	if !ok {
+		return false
+	}
+	at, depth := -1, 0 // the current part, and the blocks that it has opened
+	p := part{last: -1}
+	var to target
+	for at < blocks && code.Next(&d.in) {
+		switch in := &d.in; in.Op {
+		case opCall, opCallIndirect:
+			if depth == 0 {
+				p.calls = 1
+			}
+		case opBlock, opLoop, opIf:
+			depth++
+			p.blocks++
+		case opEnd:
+			if depth > 0 {
+				depth--
+				break
+			}
+			if at >= 0 {
+				p.end = in.Begin
+				d.parts = append(d.parts, p)
+			}
+			at, p = at+1, part{begin: in.End, last: -1}
+		case opBr:
+			if part, ok := to.of(d); ok && int(in.X) == depth+blocks-1-at && part < blocks {
+				d.jumps = append(d.jumps, jump{in.Begin, in.End, at, part, depth})
+			}
+		}
+		to.follow(&d.in)
+	}
+	if at < blocks {
+		return false
+	}
+	d.count()
+	return true
+}
+
+// count completes the parts after all jumps are known.
+func (d *dispatch) count() {
+	for i, j := range d.jumps {
+		if j.to <= j.from {
+			d.parts[j.to].last = i
+		}
+	}
+	for i := range d.parts {
+		p, before := &d.parts[i], d.before(i)
+		p.loops, p.calls, p.blocks = before.loops, p.calls+before.calls, p.blocks+before.blocks
+		if p.last >= 0 {
+			p.loops++
+		}
+	}
+}
+
+// head reads the code up to the table, and returns the number of blocks between.
+func (d *dispatch) head(code *wasmbin.Decoder) (blocks int, ok bool) {
+	for code.Next(&d.in) && d.in.Op != opLoop {
+	}
+	for d.in.Op == opLoop || d.in.Op == opBlock {
+		if d.in.Typed || d.in.Type != wasmbin.NoResult || !code.Next(&d.in) || d.in.Op == opLoop {
+			return 0, false
+		}
+		blocks++
+	}
+	d.local = d.in.X
+	if d.in.Op != opLocalGet || !code.Next(&d.in) || d.in.Op != opBrTable {
+		return 0, false
+	}
+	blocks-- // the loop
+	d.labels = append(d.labels, d.in.Labels...)
+	return blocks, blocks > 0
+}
+
+// target follows the instructions that set a local to the number of a part.
+type target struct {
+	number uint32
 	local  uint32
-	labels []uint32 // of the br_table, the default last
-	blocks int      // opened by the head
-	open   int      // of them still open
+	last   byte // the last instruction, if it is one of these
 }
 
-// jumps follows the instructions of a function to find dispatches and jumps.
-type jumps struct {
-	loop   int    // index in analysis.open of a loop whose head is being read, or 0
-	blocks int    // that it opened so far
-	local  uint32 // of the last local.get or local.set
-	part   uint32 // that the last i32.const numbers
-	last   byte   // the instruction before the current one, if it can be part of a head or a jump
-	before byte   // the one before that
-}
-
-// follow notes the current instruction, after analysis.open is up to date.
-func (a *analysis) follow() {
-	in, j := &a.in, &a.jumps
+func (t *target) follow(in *wasmbin.Instruction) {
 	switch {
-	case in.Op == opLoop && !in.Typed && in.Type == wasmbin.NoResult:
-		j.loop, j.blocks = len(a.open)-1, 0
-	case in.Op == opBlock && !in.Typed && in.Type == wasmbin.NoResult && (j.last == opLoop || j.last == opBlock):
-		j.blocks++
-	case in.Op == opLocalGet && (j.last == opLoop || j.last == opBlock):
-		j.local = in.X
-	case in.Op == opBrTable && j.last == opLocalGet && j.loop > 0:
-		a.dispatch()
-		j.loop = 0
 	case in.Op == opI32Const:
-		j.loop, j.part = 0, uint32(in.N)
-	case in.Op == opLocalSet && j.last == opI32Const:
-		j.local = in.X
+		t.number, t.last = uint32(in.N), opI32Const
+	case in.Op == opLocalSet && t.last == opI32Const:
+		t.local, t.last = in.X, opLocalSet
 	default:
-		j.loop = 0
+		t.last = 0
 	}
-	j.before, j.last = j.last, in.Op
 }
 
-// dispatch records the head that ends with the current br_table.
-func (a *analysis) dispatch() {
-	j := &a.jumps
-	for i := range j.blocks {
-		a.open[j.loop+1+i].head = j.loop
+// of returns the part to which the table jumps, if the last instructions have set its local.
+func (t *target) of(d *dispatch) (part int, ok bool) {
+	if t.last != opLocalSet || t.local != d.local {
+		return 0, false
 	}
-	a.open[j.loop].dispatch = &dispatch{local: j.local, labels: append([]uint32(nil), a.in.Labels...), blocks: j.blocks, open: j.blocks}
+	return int(d.labels[min(int64(t.number), int64(len(d.labels)-1))]), true
 }
 
-// direct makes the current br a branch to the part that it dispatches to, if that is further on.
-func (a *analysis) direct() {
-	loop := len(a.open) - 1 - int(a.in.X)
-	if j := &a.jumps; loop <= 0 || j.last != opLocalSet || j.before != opI32Const || a.open[loop].dispatch == nil || a.open[loop].dispatch.local != j.local {
-		return
+// loop appends the loop that replaces a jump back.
+func (d *dispatch) loop(j *jump) {
+	d.out = append(d.out, opLoop, typeEmpty)
+	for range j.from - j.to {
+		d.out = append(d.out, opBlock, typeEmpty)
 	}
-	d := a.open[loop].dispatch
-	label := d.labels[min(int64(a.jumps.part), int64(len(d.labels)-1))]
-	if part := loop + d.blocks - int(label); part > loop && part <= loop+d.open {
-		a.add(direct, 0, uint32(len(a.open)-1-part))
+	for i := j.to; i <= j.from; i++ {
+		if i > j.to {
+			d.out = append(d.out, opEnd)
+		}
+		d.part(i, j)
 	}
+	d.out = binary.AppendUvarint(append(d.out, opEnd, opBr), uint64(j.depth))
+}
+
+// part appends a part in the loop that replaces a jump back.
+func (d *dispatch) part(i int, back *jump) {
+	code := wasmbin.NewDecoder(d.body[:d.parts[i].end], 0, "a function body")
+	code.Bytes(uint32(d.parts[i].begin))
+	blocks := uint32(back.from - i) // that the loop has opened
+	// label is a label as seen from the copy: the loop and the blocks around the jump are in between.
+	label := func(l uint32) uint32 {
+		if l >= blocks {
+			l += 1 + uint32(back.depth)
+		}
+		return l
+	}
+	for !code.Done() && code.Next(&d.in) {
+		in := &d.in
+		switch in.Op {
+		case opBlock, opLoop, opIf:
+			blocks++
+		case opEnd:
+			blocks--
+		case opBr:
+			switch j := d.jumpAt(in.Begin); {
+			case j == nil || j.to <= j.from && j.to != back.to:
+				in.X = label(in.X)
+			case j.to > j.from:
+				in.X = label(j.label())
+			default:
+				in.X = blocks
+			}
+		case opBrIf:
+			in.X = label(in.X)
+		case opBrTable:
+			for l := range in.Labels {
+				in.Labels[l] = label(in.Labels[l])
+			}
+		}
+		d.out = in.Append(d.out)
+	}
+}
+
+// jumpAt returns the jump at a place in the function's body, nil if there is none.
+func (d *dispatch) jumpAt(begin int) *jump {
+	i, ok := slices.BinarySearchFunc(d.jumps, begin, func(j jump, begin int) int { return cmp.Compare(j.begin, begin) })
+	if !ok {
+		return nil
+	}
+	return &d.jumps[i]
 }

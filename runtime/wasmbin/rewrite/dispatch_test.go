@@ -18,9 +18,15 @@ func jump(part int32, blocks uint32) []byte {
 }
 
 // dispatcher returns a loop with three parts and the code of the first; a br_table has the given labels.
-func dispatcher(labels, code []byte) []byte {
-	return w.Code(w.LoopVoid, w.BlockVoid, w.BlockVoid, w.BlockVoid, w.LocalGet(0), []byte{0x0e}, labels,
-		w.End, code, w.End, w.End, w.End, w.LocalGet(0))
+func dispatcher(labels, code []byte) []byte { return parted(labels, code, nil, nil) }
+
+// parted returns a loop with parts.
+func parted(labels []byte, parts ...[]byte) []byte {
+	code := w.Code(w.LoopVoid, w.Repeat(len(parts), w.BlockVoid), w.LocalGet(0), []byte{0x0e}, labels)
+	for _, part := range parts {
+		code = w.Code(code, w.End, part)
+	}
+	return w.Code(code, w.End, w.LocalGet(0))
 }
 
 func TestDispatch_jumpsForwardDirectly(t *testing.T) {
@@ -43,7 +49,6 @@ func TestDispatch_jumpsForwardDirectly(t *testing.T) {
 		}
 	}
 	for name, code := range map[string][]byte{
-		"back":                     dispatcher(inOrder, jump(0, 2)),
 		"to the loop":              dispatcher([]byte{1, 3, 0}, jump(0, 2)),
 		"out of the loop":          w.Code(w.BlockVoid, dispatcher([]byte{1, 4, 0}, jump(0, 2)), w.LocalSet(0), w.End, w.LocalGet(0)),
 		"by another local":         dispatcher(inOrder, w.Code(w.I32Const(2), w.LocalSet(1), w.Br(2))),
@@ -51,11 +56,84 @@ func TestDispatch_jumpsForwardDirectly(t *testing.T) {
 		"with code between":        dispatcher(inOrder, w.Code(w.I32Const(2), w.LocalSet(0), []byte{0x01}, w.Br(2))),
 		"in a condition":           dispatcher(inOrder, w.Code(w.LocalGet(1), w.I32Const(2), w.LocalSet(0), w.BrIf(2))),
 		"to a block of that depth": dispatcher(inOrder, w.Code(w.End, w.End, w.BlockVoid, w.BlockVoid, jump(1, 2))),
+		"in a loop with a result":  w.Code([]byte{0x03, w.I32}, w.BlockVoid, w.BlockVoid, w.LocalGet(0), []byte{0x0e, 1, 0, 1}, w.End, jump(1, 1), w.End, w.LocalGet(0), w.End),
 		"to a head with more code": w.Code(w.LoopVoid, w.BlockVoid, []byte{0x01}, w.LocalGet(0), []byte{0x0e, 1, 0, 0}, w.End, w.End, w.LocalGet(0)),
 	} {
 		if got, want := simplifiedLoop(t, code), plainLoop(t, code); !bytes.Equal(got, want) {
 			t.Errorf("%s: got %x, want %x", name, got, want)
 		}
+	}
+}
+
+// A jump back becomes a loop of the parts that it runs.
+func TestDispatch_jumpsBackInLoops(t *testing.T) {
+	inOrder := []byte{4, 0, 1, 2, 3, 3}
+	set := func(part int32) []byte { return w.Code(w.I32Const(part), w.LocalSet(0)) }
+	condition, body := w.Code(w.LocalGet(1), w.IfVoid), w.Code(w.LocalGet(0), w.LocalSet(1))
+	call, long := w.Code(w.LocalGet(0), w.Call(0), w.Drop), w.Repeat(2<<10, []byte{0x01})
+	for _, test := range []struct {
+		name         string
+		before, want [4][]byte
+	}{
+		{"in one part", [4][]byte{nil, w.Code(body, condition, jump(1, 3), w.End), nil, nil},
+			[4][]byte{nil, w.Code(body, condition, set(1), w.LoopVoid, body, condition, set(1), w.Br(1), w.End, w.End, w.Br(1), w.End), nil, nil}},
+		{"without a condition", [4][]byte{w.Code(body, jump(0, 3)), nil, nil, nil},
+			[4][]byte{w.Code(body, set(0), w.LoopVoid, body, set(0), w.Br(0), w.End, w.Br(0)), nil, nil, nil}},
+		{"over parts, and out of them", [4][]byte{
+			body,
+			w.Code(condition, jump(2, 3), w.End, condition, jump(3, 3), w.End, condition, jump(0, 3), w.End),
+			w.Code(condition, jump(0, 2), w.End),
+			nil,
+		}, [4][]byte{
+			body,
+			w.Code(condition, set(2), w.Br(1), w.End, condition, set(3), w.Br(2), w.End, condition, jump(0, 3), w.End),
+			w.Code(condition, set(0), w.LoopVoid, w.BlockVoid, w.BlockVoid,
+				body, w.End,
+				condition, set(2), w.Br(1), w.End, condition, set(3), w.Br(4), w.End, condition, set(0), w.Br(2), w.End, w.End,
+				condition, set(0), w.Br(1), w.End,
+				w.End, w.Br(1), w.End),
+			nil,
+		}},
+		{"inside of another", [4][]byte{nil, w.Code(condition, jump(1, 3), w.End), w.Code(condition, jump(0, 2), w.End), nil},
+			[4][]byte{nil, w.Code(condition, set(1), w.LoopVoid, condition, set(1), w.Br(1), w.End, w.End, w.Br(1), w.End),
+				w.Code(condition, jump(0, 2), w.End), nil}},
+		{"around other branches",
+			[4][]byte{w.Code(w.LocalGet(1), w.BrIf(0), w.LocalGet(1), w.BrIf(3), w.LocalGet(1), []byte{0x0e, 2, 0, 2, 3}), w.Code(condition, jump(0, 3), w.End), nil, nil},
+			[4][]byte{
+				w.Code(w.LocalGet(1), w.BrIf(0), w.LocalGet(1), w.BrIf(3), w.LocalGet(1), []byte{0x0e, 2, 0, 2, 3}),
+				w.Code(condition, set(0), w.LoopVoid, w.BlockVoid,
+					w.LocalGet(1), w.BrIf(0), w.LocalGet(1), w.BrIf(5), w.LocalGet(1), []byte{0x0e, 2, 0, 4, 5}, w.End,
+					condition, set(0), w.Br(1), w.End,
+					w.End, w.Br(1), w.End), nil, nil}},
+		{"with a call where it is seldom made",
+			[4][]byte{w.Code(condition, call, w.End, condition, jump(0, 4), w.End), nil, nil, nil},
+			[4][]byte{w.Code(condition, call, w.End, condition, set(0), w.LoopVoid,
+				condition, call, w.End, condition, set(0), w.Br(1), w.End, w.End, w.Br(1), w.End), nil, nil, nil}},
+		{"with a call in each turn", [4][]byte{w.Code(call, condition, jump(0, 4), w.End), nil, nil, nil},
+			[4][]byte{w.Code(call, condition, jump(0, 4), w.End), nil, nil, nil}},
+		{"over too much code", [4][]byte{w.Code(long, condition, jump(0, 4), w.End), nil, nil, nil},
+			[4][]byte{w.Code(long, condition, jump(0, 4), w.End), nil, nil, nil}},
+		{"in the last part", [4][]byte{nil, nil, nil, w.Code(condition, jump(3, 1), w.End)}, [4][]byte{nil, nil, nil, w.Code(condition, jump(3, 1), w.End)}},
+	} {
+		got := simplifiedLoop(t, parted(inOrder, test.before[:]...))
+		if want := plainLoop(t, parted(inOrder, test.want[:]...)); !bytes.Equal(got, want) {
+			t.Errorf("%s: got %x, want %x", test.name, got, want)
+		}
+	}
+}
+
+// A function gets a bounded number of loops: each of these is two blocks, of which the function has a hundred.
+func TestDispatch_boundsTheLoops(t *testing.T) {
+	const parts = 100
+	labels := []byte{parts - 1}
+	codes := make([][]byte, parts)
+	for i := range codes {
+		labels = append(labels, byte(i))
+		codes[i] = w.Code(w.LocalGet(1), w.IfVoid, jump(int32(i), uint32(parts-i)), w.End)
+	}
+	const want = 1 + (32+parts/8)/2
+	if n := bytes.Count(simplifiedLoop(t, parted(labels, codes...)), w.LoopVoid); n != want {
+		t.Errorf("got %d loops for %d jumps back, want %d", n, parts, want)
 	}
 }
 
@@ -137,7 +215,8 @@ func (x *machine) code(around uint32, depth int) []byte {
 	return out
 }
 
-// Machines compute the same with direct jumps, spend the same fuel in slices of all sizes, and never more than without.
+// Machines compute the same with direct jumps, spend the same fuel in slices of all sizes, and less than without. Each loop
+// that replaces a jump is an instruction more in the turn of the dispatch.
 func TestDispatch_keepsTheBehaviourOfMachines(t *testing.T) {
 	less := 0
 	for seed := range uint64(6) {
@@ -161,9 +240,9 @@ func TestDispatch_keepsTheBehaviourOfMachines(t *testing.T) {
 				}
 				metered.call(name, args...)
 				all, direct := metered.h.spent(metered)-had, simple.h.spent(simple)-has
-				if direct > all || sliced.h.spent(sliced) != simple.h.spent(simple) {
+				if direct > all+all/10 || sliced.h.spent(sliced) != simple.h.spent(simple) {
 					t.Fatalf("seed %d, machine %d of %d: got fuel %d, and %d in slices of 7; want the same, and at most %d", seed, i, args,
-						simple.h.spent(simple), sliced.h.spent(sliced), all)
+						simple.h.spent(simple), sliced.h.spent(sliced), all+all/10)
 				}
 				if direct < all {
 					less++

@@ -29,8 +29,8 @@
 // The engine compiles each instruction by itself. So metered code gets shorter first: constants are converted in
 // advance, sums for addresses are computed in 32 bits, conversions that cancel are left out, and comparisons are turned
 // instead of negated. Go's compiler writes a function as one loop around a table of jumps; a jump that goes forward
-// becomes a branch past the head of that loop. Fuel is counted for the original instructions, but such a jump does not
-// begin another iteration.
+// becomes a branch past the head of that loop, and one that goes back a loop of its own, of copied code (see
+// dispatch.go). Fuel is counted for the original instructions, but such jumps do not begin another iteration of that loop.
 //
 // # Snapshots
 //

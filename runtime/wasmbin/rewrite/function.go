@@ -49,7 +49,6 @@ const (
 	pay     // by the number on the top of the stack
 	pause   // before an instruction in a long straight part
 	typed   // a select with a type
-	direct  // a br, of which arg is the new label
 	simpler // a stretch of pure instructions: arg and costSlot are the place of its replacement in analysis.simpler
 )
 
@@ -65,9 +64,12 @@ func (a *analysis) analyse(i int, body []byte, at int) {
 	a.f, a.number, a.begun, a.run = f, uint32(a.b.ImportedFuncs()+i), false, 0
 	a.events, a.costs, a.simpler = a.events[:0], append(a.costs[:0], 1), a.simpler[:0]
 	a.stretch.reset()
-	a.jumps = jumps{}
 	d := wasmbin.NewDecoder(body, at, "a function body")
-	a.readLocals(d)
+	if a.readLocals(d); a.o.Meter && a.o.Simplify && a.err == nil {
+		f.body = a.dispatch.direct(body, f.first)
+		d = wasmbin.NewDecoder(f.body, at, "a function body")
+		d.Bytes(uint32(f.first))
+	}
 	a.open = append(a.open[:0], block{slot: straight, event: -1})
 	for !d.Done() && a.err == nil && len(a.open) > 0 && d.Next(&a.in) {
 		f.instructions++

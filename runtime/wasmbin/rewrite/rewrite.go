@@ -26,8 +26,8 @@ var ErrReserved = errors.New("reserved name")
 type Options struct {
 	Meter    bool
 	Snapshot bool
-	// Simplify replaces expressions of metered code by equal ones that the engine compiles to less code. It changes
-	// neither results and traps nor the fuel that is spent.
+	// Simplify replaces expressions and jumps of metered code by equal ones that the engine compiles to less code. It
+	// changes no results and traps; jumps spend other fuel.
 	Simplify bool
 	// Depth is the initial value of DepthGlobal. A call costs 1, and 1 more for every 16 locals, every 1,024
 	// instructions and every 64 vector instructions of the called function; zero means 65,536, which is about 10 MB of
