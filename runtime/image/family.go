@@ -11,31 +11,35 @@ type Family struct {
 
 // New returns an image with a copy of the contents, under the rules of the function New.
 func (f *Family) New(contents []byte, way Way) *Image {
-	first := f.shared(contents, way)
+	first, made := f.shared(contents, way)
 	if first == nil {
 		return New(contents, way)
 	}
-	if i := first.over(contents); i != nil {
+	over := first.over
+	if made {
+		over = first.again
+	}
+	if i := over(contents); i != nil {
 		return i
 	}
 	first.Close()
 	return New(contents, way)
 }
 
-// shared returns the first image with a new reference, or makes it; nil if images of this way share nothing.
-func (f *Family) shared(contents []byte, way Way) *Image {
+// shared returns the first image with a new reference, or makes it of the contents; nil if images of this way share nothing.
+func (f *Family) shared(contents []byte, way Way) (first *Image, made bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.first != nil && f.first.way == way && f.first.retain() {
-		return f.first
+		return f.first, false
 	}
 	i := New(contents, way)
 	if i.way == Copy || i.size == 0 {
 		i.Close()
-		return nil
+		return nil, false
 	}
 	f.first = i
-	return i
+	return i, true
 }
 
 // Resident returns the memory of what the images have in common, in bytes.

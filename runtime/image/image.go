@@ -68,6 +68,20 @@ func (base *Image) over(contents []byte) *Image {
 		f.close()
 		return nil
 	}
+	return base.with(f, held, contents)
+}
+
+// again returns an image with the contents of base, which are these; nil if it cannot.
+func (base *Image) again(contents []byte) *Image {
+	f, err := base.file.again()
+	if err != nil {
+		return nil
+	}
+	return base.with(f, 0, contents)
+}
+
+// with returns an image of a file over base.
+func (base *Image) with(f file, held uint64, contents []byte) *Image {
 	i := &Image{size: uint64(len(contents)), way: base.way, file: f, held: held, base: base}
 	i.refs.Store(1)
 	return i

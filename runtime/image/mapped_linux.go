@@ -72,6 +72,13 @@ func newFile(contents []byte, base *file) (f file, held uint64, err error) {
 	return f, held, err
 }
 
+// again returns a file with the contents of f, which has to stay open.
+func (f *file) again() (same file, err error) {
+	same.parts = f.parts
+	same.view, err = same.lay(uint64(len(f.view)), unix.PROT_READ)
+	return same, err
+}
+
 // seal returns a memory file with some ranges of the contents, and the memory that it takes.
 func seal(contents []byte, ranges []span) (fd int, held uint64, err error) {
 	fd, err = unix.MemfdCreate("sallyport-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)

@@ -14,6 +14,8 @@ type file struct{}
 
 func newFile([]byte, *file) (file, uint64, error) { return file{}, 0, errors.ErrUnsupported }
 
+func (*file) again() (file, error) { return file{}, errors.ErrUnsupported }
+
 func (file) read([]byte)             {}
 func (file) readAt([]byte, int) bool { return false }
 func (file) close()                  {}
