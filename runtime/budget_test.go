@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/sallyport-mcp/sallyport/runtime"
-	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
 
@@ -227,26 +226,7 @@ func TestEngine_unloadsNothingThatItCannotLoadAgain(t *testing.T) {
 func TestEngine_compilesAgainForAnotherProcessor(t *testing.T) {
 	dir := t.TempDir()
 	prepareAnew(t, dir, "", answering(5))
-	folder, err := codecache.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := os.ReadDir(filepath.Join(dir, "code"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("got %v, %v; want one file", files, err)
-	}
-	mark := files[0].Name()
-	path, _, err := folder.PlaceCode(mark, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := folder.PutCode(mark, strings.Repeat("ab", 32), raw); err != nil {
-		t.Fatal(err)
-	}
+	moveCode(t, dir)
 	for _, want := range []string{"cannot be used and is made again", ""} {
 		got, log := prepareAnew(t, dir, "", answering(5))
 		if got != "5" || want == "" && log != "" || !strings.Contains(log, want) {
@@ -257,22 +237,10 @@ func TestEngine_compilesAgainForAnotherProcessor(t *testing.T) {
 
 func TestEngine_leavesNoUncompressedCode(t *testing.T) {
 	dir := t.TempDir()
-	e, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{CacheDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := e.Compile(t.Context(), answering(5).Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "load-*", "*", "*")); len(left) != 0 {
-		t.Errorf("after a load: got %v, want nothing", left)
-	}
-	if err := errors.Join(m.Close(), e.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "load-*")); len(left) != 0 {
-		t.Errorf("after Close: got %v, want nothing", left)
+	compile(t, newEngine(t, &runtime.EngineOptions{CacheDir: dir}), answering(5))
+	all, err := os.ReadDir(dir)
+	if err != nil || len(all) != 2 || all[0].Name() != "code" || all[1].Name() != "modules" {
+		t.Errorf("got %v, %v; want code and modules", all, err)
 	}
 }
 

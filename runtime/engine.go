@@ -85,7 +85,7 @@ type Engine struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	folder   codecache.Folder // of the cache; "" for a cache in memory
-	entries  entries          // what the runtime reads of it
+	entries  *entries         // of it, for the runtime; nil for a cache in memory
 	version  string           // of this program, for the modules that it prepares
 	compiler func(ctx context.Context, wasm []byte) error
 	host     map[hostKey]HostFunc
@@ -115,7 +115,7 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 	if opts.Unsimplified && opts.CacheDir != "" {
 		return nil, errors.New("an engine without simplifications has no folder of compiled modules")
 	}
-	folder, read, cache, err := openCache(opts.CacheDir)
+	folder, loads, cache, err := openCache(opts.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +125,14 @@ func NewEngine(ctx context.Context, o *EngineOptions) (*Engine, error) {
 		err = registerRefill(ctx, r)
 	}
 	if err != nil {
-		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx), read.remove())
+		return nil, errors.Join(err, r.Close(ctx), cache.Close(ctx))
 	}
 	way := opts.Restore.best()
 	e := &Engine{
-		runtime: r, cache: cache, folder: folder, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, plainly: opts.Unsimplified, empty: image.New(nil, way),
+		runtime: r, cache: cache, folder: folder, entries: loads, version: programVersion(), compiler: opts.Compiler, host: host, log: opts.Logger, way: way, plainly: opts.Unsimplified, empty: image.New(nil, way),
 		compiles: make(chan struct{}, processors), kept: kept{max: cmp.Or(opts.Kept, DefaultKept)},
 	}
-	e.entries.dir, e.work.waited = read.dir, opts.Waited
+	e.work.waited = opts.Waited
 	e.loaded.engine, e.loaded.max, e.loaded.all = e, cmp.Or(opts.Loaded, defaultLoaded()), map[string]*code{}
 	e.stop, e.halt = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
@@ -148,25 +148,19 @@ func newRuntime(ctx context.Context, cache wazero.CompilationCache) wazero.Runti
 		WithDebugInfoEnabled(false))
 }
 
-// openCache opens the folder of compiled machine code, and a folder of entries for the engine, or a cache in memory if dir
-// is empty.
+// openCache opens the folder of compiled machine code, for an engine that loads from it by entries, or returns a cache in
+// memory if dir is empty.
 func openCache(dir string) (codecache.Folder, *entries, wazero.CompilationCache, error) {
 	if dir == "" {
-		return "", &entries{}, wazero.NewCompilationCache(), nil
+		return "", nil, wazero.NewCompilationCache(), nil
 	}
 	folder, err := codecache.Open(dir)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	read, err := newEntries(folder)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	c, err := wazero.NewCompilationCacheWithDir(read.dir)
-	if err != nil {
-		return "", nil, nil, errors.Join(fmt.Errorf("cache folder: %w", err), read.remove())
-	}
-	return folder, read, c, nil
+	loads := newEntries()
+	c, err := newCache(loads)
+	return folder, loads, c, err
 }
 
 // IsBusy reports whether a call, a load or a compilation is in progress, apart from those that LoadAhead began.
@@ -187,5 +181,5 @@ func (e *Engine) Close(ctx context.Context) error {
 		return fmt.Errorf("engine is still in use: %w", context.Cause(ctx))
 	}
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(e.runtime.Close(ctx), e.cache.Close(ctx), e.entries.remove())
+	return errors.Join(e.runtime.Close(ctx), e.cache.Close(ctx))
 }

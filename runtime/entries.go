@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
+	"reflect"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -14,78 +14,126 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 )
 
-// entries is the folder from which the engine's own cache reads machine code, for one process. It holds the code of a
-// module while that is loaded, and nothing at other times: the engine would keep it uncompressed.
+// entryKey is the engine's name for the machine code of a module.
+type entryKey = [codecache.KeySize]byte
+
+// entryCache is the interface of the engine's own cache. Its methods are called from any goroutine.
+type entryCache interface {
+	Get(key entryKey) (entry io.ReadCloser, ok bool, err error)
+	Add(key entryKey, entry io.Reader) error
+	Delete(key entryKey) error // of another version
+}
+
+var errNoCache = errors.New("the engine's cache cannot be reached")
+
+// newCache returns a cache of the engine that keeps machine code in c. The engine has no API for that but a folder of
+// files, so c is put in the place of these by reflection.
+func newCache(c entryCache) (wazero.CompilationCache, error) {
+	cache := wazero.NewCompilationCache()
+	v := reflect.ValueOf(cache)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return nil, errNoCache
+	}
+	f := v.Elem().FieldByName("fileCache")
+	if !f.IsValid() || f.Kind() != reflect.Interface || !reflect.TypeOf(c).Implements(f.Type()) {
+		return nil, errNoCache
+	}
+	reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem().Set(reflect.ValueOf(c))
+	return cache, nil
+}
+
+// entries is the cache of the engine of one process. It has the machine code of the modules that are being loaded.
 type entries struct {
-	dir string // "" for a cache in memory
-
-	mu sync.Mutex // held while the engine reads
+	mu    sync.Mutex
+	codes map[entryKey]*codecache.Code
+	turns map[string]*markTurn // by mark
 }
 
-func newEntries(folder codecache.Folder) (*entries, error) {
-	dir, err := folder.Scratch()
-	if err != nil {
-		return nil, fmt.Errorf("cache folder: %w", err)
-	}
-	return &entries{dir: dir}, nil
+// markTurn is held by one load at a time of modules of equal code, such as scripts: none of them may find the outline that
+// a failed one left in the engine.
+type markTurn struct {
+	sync.Mutex
+	loads int // that have it or wait for it
 }
 
-func (n *entries) remove() error {
-	if n.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(n.dir)
+func newEntries() *entries {
+	return &entries{codes: map[entryKey]*codecache.Code{}, turns: map[string]*markTurn{}}
 }
+
+var _ entryCache = (*entries)(nil)
 
 // errNoCode means that the machine code of a module has to be made again.
 var errNoCode = errors.New("the machine code is not in the cache")
 
-// load has the engine read the machine code of the outline of a module. Its functions only trap, so it is an error if the
-// engine compiled them in place of reading the code: it looks under another name on a different processor.
-func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, error) {
-	if err := os.MkdirAll(n.dir, 0o700); err != nil { // another process may have taken it for an abandoned one
-		return nil, 0, unwritten(err)
-	}
-	stage, err := os.MkdirTemp(n.dir, "entry-*") // modules of equal code, as scripts, are loaded at the same time
-	if err != nil {
-		return nil, 0, unwritten(err)
-	}
-	defer os.RemoveAll(stage)
-	staged, size, err := e.folder.PlaceCode(p.Mark, stage)
-	if err != nil {
-		return nil, 0, err
-	}
+// Get returns the code that a load offers.
+func (n *entries) Get(key entryKey) (io.ReadCloser, bool, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	sub, err := n.read()
-	if err != nil {
-		return nil, 0, unwritten(err)
+	code := n.codes[key]
+	if code == nil {
+		return nil, false, nil
 	}
-	entry := filepath.Join(sub, filepath.Base(staged))
-	if err := os.Rename(staged, entry); err != nil {
-		return nil, 0, unwritten(err)
+	return io.NopCloser(code.Open()), true, nil
+}
+
+// Add refuses an outline, which the engine has compiled because it looks under another name on a different processor.
+func (n *entries) Add(entryKey, io.Reader) error { return errNoCode }
+
+// Delete refuses code of another version of the engine.
+func (n *entries) Delete(entryKey) error { return errNoCode }
+
+// offer makes code available to the engine.
+func (n *entries) offer(c *codecache.Code) (withdraw func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.codes[c.Key] = c
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.codes, c.Key)
 	}
-	defer n.clear(sub)
-	placed, err := os.Lstat(entry)
+}
+
+// await returns when no other load of this mark is in progress.
+func (n *entries) await(mark string) (end func()) {
+	n.mu.Lock()
+	t := n.turns[mark]
+	if t == nil {
+		t = &markTurn{}
+		n.turns[mark] = t
+	}
+	t.loads++
+	n.mu.Unlock()
+	t.Lock()
+	return func() {
+		t.Unlock()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if t.loads--; t.loads == 0 {
+			delete(n.turns, mark)
+		}
+	}
+}
+
+// load has the engine read the machine code of the outline of a module. Its functions only trap, so it is an error if the
+// engine compiled them in place of reading the code.
+func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, error) {
+	defer n.await(p.Mark)()
+	code, err := e.folder.Code(p.Mark)
 	if err != nil {
 		return nil, 0, err
 	}
+	defer n.offer(code)()
 	compiled, err := e.compile(context.Background(), p.outline)
 	if err != nil {
 		e.forget(p.outline)
 		return nil, 0, err
 	}
-	if !isOnly(sub, entry, placed) {
-		_ = compiled.Close(context.Background())
-		return nil, 0, errNoCode
-	}
-	return compiled, size, nil
+	return compiled, code.Size, nil
 }
 
-func unwritten(err error) error { return fmt.Errorf("%w: %w", codecache.ErrUnwritten, err) }
-
-// forget removes an outline from the memory of the engine, which keeps the code of a module whose entry it cannot write,
-// and returns it the next time: functions that only trap.
+// forget removes an outline from the memory of the engine, which keeps the code of a module that its cache refused, and
+// returns it the next time: functions that only trap.
 func (e *Engine) forget(outline []byte) {
 	if again, err := e.compile(context.Background(), outline); err == nil {
 		_ = again.Close(context.Background()) // the reference of the failure
@@ -93,66 +141,46 @@ func (e *Engine) forget(outline []byte) {
 	}
 }
 
-// compileWithEntry compiles a whole module. On a full disk the engine fails to write the entry, and keeps the code in
-// memory until it closes: it returns that the second time.
-func (e *Engine) compileWithEntry(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-	n := &e.entries
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// compileUncached compiles a whole module, which entries refuses too: the engine has it in memory the second time.
+func (e *Engine) compileUncached(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	compiled, err := e.compile(ctx, wasm)
-	if err != nil {
-		compiled, err = e.compile(ctx, wasm)
+	if !errors.Is(err, errNoCode) {
+		return compiled, err
 	}
-	if sub, found := n.read(); found == nil {
-		n.clear(sub)
+	if compiled, err = e.compile(ctx, wasm); err == nil {
+		_ = compiled.Close(ctx) // the reference of the failure
 	}
 	return compiled, err
 }
 
-// read returns the subfolder from which the engine reads.
-func (n *entries) read() (string, error) {
-	found, err := filepath.Glob(filepath.Join(n.dir, "wazero-*"))
-	if err != nil || len(found) == 1 {
-		return append(found, "")[0], err
-	}
-	c, err := wazero.NewCompilationCacheWithDir(n.dir) // creates it
-	if err != nil {
-		return "", err
-	}
-	if err := c.Close(context.Background()); err != nil {
-		return "", err
-	}
-	if found, err = filepath.Glob(filepath.Join(n.dir, "wazero-*")); err == nil && len(found) != 1 {
-		err = errors.New("the folder of the engine's cache cannot be found")
-	}
-	return append(found, "")[0], err
+// takenEntry is an empty cache that takes the machine code of one module.
+type takenEntry struct {
+	key  entryKey
+	take func(entry io.Reader) error
+	n    int
 }
 
-// isOnly reports whether a folder holds one entry, which is still the file that was placed.
-func isOnly(dir, entry string, placed os.FileInfo) bool {
-	all, err := os.ReadDir(dir)
-	now, gone := os.Lstat(entry)
-	return err == nil && gone == nil && len(all) == 1 && os.SameFile(placed, now) && now.Size() == placed.Size() && now.ModTime().Equal(placed.ModTime())
+var _ entryCache = (*takenEntry)(nil)
+
+// Get returns nothing.
+func (t *takenEntry) Get(entryKey) (io.ReadCloser, bool, error) { return nil, false, nil }
+
+// Add takes an entry.
+func (t *takenEntry) Add(key entryKey, entry io.Reader) error {
+	t.key, t.n = key, t.n+1
+	return t.take(entry)
 }
 
-// clear removes all entries.
-func (n *entries) clear(sub string) {
-	all, _ := os.ReadDir(sub)
-	for _, one := range all {
-		_ = os.Remove(filepath.Join(sub, one.Name())) // one that stays makes the next load compile again
-	}
-}
+// Delete is called for entries of Get.
+func (t *takenEntry) Delete(entryKey) error { return nil }
 
-// compileEntry compiles a module in a folder of its own, and returns the engine's name for its entry and the entry.
-func compileEntry(ctx context.Context, folder codecache.Folder, wasm []byte, workers int) (key string, raw []byte, err error) {
-	n, err := newEntries(folder)
+// compileEntry compiles a module in an engine of its own, passes the machine code to take, and returns the engine's name for
+// it.
+func compileEntry(ctx context.Context, wasm []byte, workers int, take func(entry io.Reader) error) (key entryKey, err error) {
+	t := &takenEntry{take: take}
+	cache, err := newCache(t)
 	if err != nil {
-		return "", nil, err
-	}
-	defer func() { err = errors.Join(err, n.remove()) }()
-	cache, err := wazero.NewCompilationCacheWithDir(n.dir)
-	if err != nil {
-		return "", nil, fmt.Errorf("cache folder: %w", err)
+		return key, err
 	}
 	r := newRuntime(ctx, cache)
 	c, err := r.CompileModule(experimental.WithCompilationWorkers(ctx, workers), wasm)
@@ -161,18 +189,9 @@ func compileEntry(ctx context.Context, folder codecache.Folder, wasm []byte, wor
 	} else {
 		err = fmt.Errorf("compile: %w", err)
 	}
-	if err := errors.Join(err, r.Close(ctx), cache.Close(ctx)); err != nil {
-		return "", nil, err
+	err = errors.Join(err, r.Close(ctx), cache.Close(ctx))
+	if err == nil && t.n != 1 {
+		err = fmt.Errorf("the engine made %d entries of one module", t.n)
 	}
-	sub, err := n.read()
-	if err != nil {
-		return "", nil, err
-	}
-	all, err := os.ReadDir(sub)
-	if err != nil || len(all) != 1 {
-		return "", nil, errors.Join(err, fmt.Errorf("the engine made %d entries of one module", len(all)))
-	}
-	key = all[0].Name()
-	raw, err = os.ReadFile(filepath.Join(sub, key))
-	return key, raw, err
+	return t.key, err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A full disk costs only time: the machine code stays, and the module is compiled without it. It is made in a process of
-// its own, whose files can have no bytes for a while.
+// A load writes nothing, so it needs no room on the disk. That is full in a process of its own, whose files can have no
+// bytes for a while.
 func TestEngine_loadsCodeAgainOnAFullDisk(t *testing.T) {
 	if os.Getenv("RUNTIME_TEST_FULL") == "" {
 		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")

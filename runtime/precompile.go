@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"io"
 	goruntime "runtime"
 	"runtime/debug"
 	"time"
@@ -39,19 +39,16 @@ func PruneCache(dir string, unused time.Duration) (files int, freed, left int64,
 
 // precompile stores the machine code of a module under the name by which the engine looks for that of its outline.
 func precompile(ctx context.Context, folder codecache.Folder, wasm []byte, workers int) error {
-	_, raw, err := compileEntry(ctx, folder, wasm, workers)
-	if err != nil {
-		return err
-	}
 	outline, err := rewrite.Outline(wasm)
 	if err != nil {
 		return err
 	}
-	key, _, err := compileEntry(ctx, folder, outline, 1)
+	key, err := compileEntry(ctx, outline, 1, func(io.Reader) error { return nil })
 	if err != nil {
 		return err
 	}
-	return folder.PutCode(markOf(wasm), key, raw)
+	_, err = compileEntry(ctx, wasm, workers, func(entry io.Reader) error { return folder.PutCode(markOf(wasm), key, entry) })
+	return err
 }
 
 // elsewhere has the engine's Compiler make the machine code of a module.
@@ -93,7 +90,7 @@ func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
 		}
 	}
 	compiled, size, err := e.entries.load(e, p)
-	if err != nil && !errors.Is(err, codecache.ErrUnwritten) {
+	if err != nil {
 		e.log.Warn("the compiled code of a plugin in the cache cannot be used and is made again", "code", p.Mark, "error", err)
 		if err := e.folder.RemoveCode(p.Mark); err != nil {
 			e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
@@ -103,7 +100,7 @@ func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
 		}
 		compiled, size, err = e.entries.load(e, p)
 	}
-	if err != nil { // a full disk, perhaps; the code was compiled within limits before
+	if err != nil { // the code was compiled within limits before
 		e.log.Warn("a plugin is compiled without the cache", "code", p.Mark, "error", err)
 		return e.whole(p)
 	}
@@ -117,7 +114,7 @@ func (e *Engine) whole(p *prepared) (body, error) {
 	}
 	compile := e.compile
 	if e.folder != "" {
-		compile = e.compileWithEntry
+		compile = e.compileUncached
 	}
 	compiled, err := compile(context.Background(), p.wasm)
 	if err == nil {

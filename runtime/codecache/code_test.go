@@ -3,6 +3,8 @@ package codecache
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,8 +12,22 @@ import (
 	"testing"
 )
 
-// engineKey is a name that an engine could have for an entry.
-var engineKey = strings.Repeat("0123456789abcdef", 4)
+// engineKey returns a name that an engine could have for an entry.
+func engineKey() (key [KeySize]byte) {
+	for i := range key {
+		key[i] = byte(i)
+	}
+	return key
+}
+
+// readCode returns the entry of a mark.
+func readCode(f Folder, mark string) ([]byte, error) {
+	c, err := f.Code(mark)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(c.Open())
+}
 
 // putCode returns a folder with the code of one mark, "machine code", and the path of its file.
 func putCode(t *testing.T) (f Folder, path string) {
@@ -20,31 +36,28 @@ func putCode(t *testing.T) (f Folder, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.PutCode("abc", engineKey, []byte("machine code")); err != nil {
+	if err := f.PutCode("abc", engineKey(), strings.NewReader("machine code")); err != nil {
 		t.Fatal(err)
 	}
 	return f, f.codeFile("abc")
 }
 
-func TestFolder_placesTheCodeThatItStored(t *testing.T) {
+func TestFolder_returnsTheCodeThatItStored(t *testing.T) {
 	f, stored := putCode(t)
-	dir := t.TempDir()
-	path, size, err := f.PlaceCode("abc", dir)
-	if err != nil || path != filepath.Join(dir, engineKey) || size != uint64(len("machine code")) {
-		t.Fatalf("got %s, %d, %v; want the key in %s, 12, no error", path, size, err, dir)
+	c, err := f.Code("abc")
+	if err != nil || c.Key != engineKey() || c.Size != uint64(len("machine code")) {
+		t.Fatalf("got %v, %v; want the key and 12 bytes, no error", c, err)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "machine code" {
+	if got, err := readCode(f, "abc"); err != nil || string(got) != "machine code" {
 		t.Errorf("got %q, %v; want machine code, no error", got, err)
 	}
-	for _, p := range []string{path, stored} {
-		if info, err := os.Stat(p); err != nil || hasFileModes && info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got mode %v, %v; want 0600, no error", p, info.Mode(), err)
-		}
+	if info, err := os.Stat(stored); err != nil || hasFileModes && info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, %v; want 0600, no error", info.Mode(), err)
 	}
 	if !f.HasCode("abc") || f.HasCode("abd") {
 		t.Errorf("HasCode: got %v, %v; want true, false", f.HasCode("abc"), f.HasCode("abd"))
 	}
-	if _, _, err := f.PlaceCode("abd", dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := f.Code("abd"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("code that was never stored: got %v, want %v", err, fs.ErrNotExist)
 	}
 	if err := f.RemoveCode("abc"); err != nil || f.HasCode("abc") {
@@ -58,35 +71,30 @@ func TestFolder_placesTheCodeThatItStored(t *testing.T) {
 func TestFolder_compressesCode(t *testing.T) {
 	f, path := putCode(t)
 	raw := bytes.Repeat([]byte("mov rax, rbx"), 100_000)
-	if err := f.PutCode("abc", engineKey, raw); err != nil {
+	if err := f.PutCode("abc", engineKey(), bytes.NewReader(raw)); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > int64(len(raw)/10) {
 		t.Errorf("got a file of %d bytes for %d, %v; want a tenth at most", info.Size(), len(raw), err)
 	}
-	placed, _, err := f.PlaceCode("abc", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(placed); err != nil || !bytes.Equal(got, raw) {
+	if got, err := readCode(f, "abc"); err != nil || !bytes.Equal(got, raw) {
 		t.Errorf("got %d bytes, %v; want those that were stored", len(got), err)
 	}
 }
 
-func TestFolder_placesNoChangedCode(t *testing.T) {
+func TestFolder_returnsNoChangedCode(t *testing.T) {
 	f, path := putCode(t)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	try := func(what string, content []byte) {
 		t.Helper()
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := f.PlaceCode("abc", dir); err == nil {
+		if _, err := f.Code("abc"); err == nil {
 			t.Errorf("%s: got no error", what)
 		}
 	}
@@ -97,68 +105,71 @@ func TestFolder_placesNoChangedCode(t *testing.T) {
 		try("a truncated file", whole[:i])
 	}
 	try("a longer file", append(bytes.Clone(whole), 0))
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("got %d files, want none", len(left))
-	}
 }
 
-func TestFolder_placesNoCodeOfAnotherMark(t *testing.T) {
+func TestFolder_returnsNoCodeOfAnotherMark(t *testing.T) {
 	f, path := putCode(t)
 	if err := os.Rename(path, f.codeFile("abd")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := f.PlaceCode("abd", t.TempDir()); !errors.Is(err, ErrChanged) {
+	if _, err := f.Code("abd"); !errors.Is(err, ErrChanged) {
 		t.Errorf("got %v, want %v", err, ErrChanged)
 	}
 }
 
-func TestFolder_storesNoCodeWithoutAKey(t *testing.T) {
+// Pieces are decompressed by themselves, to their places in the memory of the reader.
+func TestCode_readsManyPieces(t *testing.T) {
 	f, _ := putCode(t)
-	for _, key := range []string{"", "../" + engineKey[3:], engineKey[1:]} {
-		if err := f.PutCode("abc", key, nil); err == nil {
-			t.Errorf("key %q: got no error", key)
-		}
-	}
-	if _, _, err := f.PlaceCode("abc", t.TempDir()); err != nil {
-		t.Errorf("the code before: got %v, want no error", err)
-	}
-}
-
-// Pieces are decompressed by themselves, and stay in order.
-func TestFolder_placesCodeOfManyPieces(t *testing.T) {
-	f, path := putCode(t)
 	for _, size := range []int{0, 1, piece - 1, piece, piece + 1, 5*piece + 7} {
 		raw := make([]byte, size)
 		for i := range raw {
 			raw[i] = byte(i>>20) ^ byte(i*i>>7)
 		}
-		if err := f.PutCode("abc", engineKey, raw); err != nil {
+		if err := f.PutCode("abc", engineKey(), bytes.NewReader(raw)); err != nil {
 			t.Fatal(err)
 		}
-		placed, n, err := f.PlaceCode("abc", t.TempDir())
-		if err != nil {
-			t.Fatalf("%d bytes: %v", size, err)
+		c, err := f.Code("abc")
+		if err != nil || c.Size != uint64(size) {
+			t.Fatalf("%d bytes: got %v, %v", size, c, err)
 		}
-		if got, err := os.ReadFile(placed); err != nil || !bytes.Equal(got, raw) || n != uint64(size) {
-			t.Errorf("got %d bytes, of %d, %v; want the %d that were stored", len(got), n, err, size)
+		for _, reads := range [][]int{{size}, {8, 8, size}, {100, piece, 8}, {piece, 1}, {piece + 8, 8, 3*piece - 8, 8}, {0, 2*piece - 1, 1}} {
+			if err := readAs(c, raw, reads); err != nil {
+				t.Errorf("%d bytes, reads of %v: %v", size, reads, err)
+			}
 		}
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		t.Error(info, err)
 	}
 }
 
-// A seal that fits cannot make a file of pieces that do not.
-func TestPlace_refusesPiecesThatDoNotFit(t *testing.T) {
-	whole, err := compress(bytes.Repeat([]byte("code"), piece/2)) // two pieces
+// readAs reads code by reads of these lengths, over and over, and compares it.
+func readAs(c *Code, want []byte, reads []int) error {
+	r := c.Open()
+	var got []byte
+	for i := 0; ; i++ {
+		p := make([]byte, max(reads[i%len(reads)], min(i, 1)))
+		n, err := r.Read(p)
+		got = append(got, p[:n]...)
+		switch {
+		case errors.Is(err, io.EOF) && bytes.Equal(got, want):
+			return nil
+		case err != nil:
+			return fmt.Errorf("got %d of %d bytes, %w", len(got), len(want), err)
+		case n < len(p) && len(got) < len(want):
+			return fmt.Errorf("got %d bytes, want %d", n, len(p))
+		}
+	}
+}
+
+// A seal that fits cannot make an entry of pieces that do not.
+func TestCode_refusesPiecesThatDoNotFit(t *testing.T) {
+	whole, _, err := compress(bytes.NewReader(bytes.Repeat([]byte("code"), piece/2))) // two pieces
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := compress([]byte("code"))
+	one, _, err := compress(strings.NewReader("code"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	f, path := putCode(t)
 	for name, c := range map[string]struct {
 		compressed []byte
 		size       uint64
@@ -172,13 +183,12 @@ func TestPlace_refusesPiecesThatDoNotFit(t *testing.T) {
 		"a size beyond":      {[]byte{255, 255, 255, 255, 0}, 4},
 		"bytes of none":      {one, 0},
 	} {
-		path := filepath.Join(dir, "placed")
-		if err := place(path, c.compressed, c.size); !errors.Is(err, ErrChanged) {
+		if err := os.WriteFile(path, append(codeHead("abc", engineKey(), c.size, c.compressed), c.compressed...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCode(f, "abc"); !errors.Is(err, ErrChanged) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrChanged)
 		}
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("got %d files, want none", len(left))
 	}
 }
 
@@ -188,7 +198,7 @@ func TestFolder_hasNoCodeOfAFormerFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	former := append([]byte("sallyport code 1\n"), whole[len(codeFormat):]...)
+	former := append([]byte("sallyport code 2\n"), whole[len(codeFormat):]...)
 	if err := os.WriteFile(path, former, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 //
 //	<dir>/modules/<id>  the outline of a module as it was rewritten for the compiler, with facts of it
 //	<dir>/code/<mark>   the machine code of a rewritten module, compressed
-//	<dir>/load-…/       what the engine of one process reads at the moment
 //
 // Any number of processes may use one folder concurrently: entries are written to temporary files and renamed, and a
 // missing entry is created again.
@@ -17,10 +16,11 @@ import (
 	"path/filepath"
 )
 
-// The folders in which former versions of the program kept machine code, and marks of it.
+// The folders in which former versions of the program kept machine code, marks of it, and the code that a process read.
 const (
 	former      = "wazero-*"
 	formerMarks = "known"
+	formerLoads = "load-*"
 )
 
 // Folder is the path of a cache of compiled modules.

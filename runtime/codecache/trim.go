@@ -14,7 +14,7 @@ import (
 const (
 	// staleTemporary is the age at which a temporary file counts as abandoned.
 	staleTemporary = time.Hour
-	// staleLoads is the age at which the folder of a process counts as abandoned; one that is in use is created again.
+	// staleLoads is the age at which the folder of a process of a former version counts as abandoned.
 	staleLoads = 24 * time.Hour
 	// touchAfter is the age at which the record of the last use, a file's mtime, is renewed.
 	touchAfter = 24 * time.Hour
@@ -86,7 +86,7 @@ func (f Folder) whole() (all []entry, size int64, err error) {
 
 // abandoned removes the folders of processes that did not end by themselves.
 func (f Folder) abandoned() {
-	found, _ := filepath.Glob(filepath.Join(string(f), loads+"*"))
+	found, _ := filepath.Glob(filepath.Join(string(f), formerLoads))
 	for _, dir := range found {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > staleLoads {
 			_ = os.RemoveAll(dir)
