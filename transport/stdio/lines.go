@@ -11,6 +11,9 @@ const (
 	chunkSize = 64 << 10
 	// minRead is the minimum free space of a chunk for a read.
 	minRead = 4 << 10
+	// maxAhead is the maximum length of a line for which room is made before it is read, since the last one was as long:
+	// a chunk stays in memory as long as one of its lines.
+	maxAhead = 1 << 20
 	// maxEmptyReads bounds consecutive reads without data and error, as in package bufio.
 	maxEmptyReads = 100
 )
@@ -30,6 +33,7 @@ type lines struct {
 	chunk []byte
 	// chunk[start:end] is unconsumed, and its first clean bytes contain no line end.
 	start, end, clean int
+	previous          int   // length of the last line, at most maxAhead
 	skipping          bool  // a line over the limit, to its end
 	err               error // final error of in
 }
@@ -77,7 +81,7 @@ func (l *lines) line(idle func() bool) ([]byte, error) {
 func (l *lines) cut(n, end int) ([]byte, error) {
 	line := l.chunk[l.start : l.start+n : l.start+n]
 	l.start += n + end
-	l.clean = 0
+	l.clean, l.previous = 0, min(n, maxAhead)
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if len(line) > l.max {
 		return nil, errTooLong
@@ -93,18 +97,20 @@ func (l *lines) last() ([]byte, error) {
 	return l.cut(l.end-l.start, 0)
 }
 
-// fill reads once, into a chunk with enough room.
+// fill reads once, into a chunk with enough room. Between two lines that is room for one like the last, which else would be
+// copied as it grows.
 func (l *lines) fill() {
-	if len(l.chunk)-l.end < minRead {
+	if free := len(l.chunk) - l.end; free < minRead || l.start == l.end && free < l.previous {
 		l.grow()
 	}
 	l.end += l.read(l.chunk[l.end:])
 }
 
-// grow continues in a new chunk: of the usual size, or twice the length of the unfinished line.
+// grow continues in a new chunk: of the usual size, with room for a line like the last one, or twice the length of the
+// unfinished line.
 func (l *lines) grow() {
 	rest := l.chunk[l.start:l.end]
-	chunk := make([]byte, max(chunkSize, min(2*len(rest), l.max+chunkSize)))
+	chunk := make([]byte, max(chunkSize, l.previous+minRead, min(2*len(rest), l.max+chunkSize)))
 	l.start, l.end = 0, copy(chunk, rest)
 	l.chunk = chunk
 }

@@ -105,6 +105,26 @@ func TestLines_stayValidUntilTheEnd(t *testing.T) {
 	}
 }
 
+// TestLines_takeLittleMoreThanLongLines counts the memory that lines over the size of a chunk take.
+func TestLines_takeLittleMoreThanLongLines(t *testing.T) {
+	const count, size = 50, 100_000
+	data := strings.Repeat(strings.Repeat("x", size-1)+"\n", count)
+	l := &lines{in: strings.NewReader(data), max: 1 << 20}
+	taken, seen := 0, (*byte)(nil)
+	for {
+		_, err := l.next(always)
+		if err != nil {
+			break
+		}
+		if first := &l.chunk[0]; first != seen {
+			taken, seen = taken+len(l.chunk), first
+		}
+	}
+	if most := len(data) * 11 / 10; taken > most {
+		t.Errorf("got chunks of %d bytes for %d, want at most %d", taken, len(data), most)
+	}
+}
+
 func TestLines_refuseAReaderWithoutProgress(t *testing.T) {
 	if list, err := readAll(stuck{}, 10); err != io.ErrNoProgress || len(list) != 0 {
 		t.Errorf("got %q, %v; want no lines, %v", list, err, io.ErrNoProgress)

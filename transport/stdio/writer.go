@@ -37,7 +37,9 @@ func (w *writer) write(msg []byte, more bool) {
 		return
 	}
 	defer w.unlock()
-	w.buf.Write(msg) // errors are reported by Flush
+	whole := len(msg) / chunkSize * chunkSize
+	w.buf.Write(msg[:whole]) // errors are reported by Flush
+	w.buf.Write(msg[whole:]) // with the line end, so that a reader gets both at once
 	err := w.buf.WriteByte('\n')
 	if !more && w.waiting.Load() == 0 {
 		err = w.buf.Flush()
