@@ -50,7 +50,9 @@ func cleanEach(list json.RawMessage, shape func(e json.RawMessage) *sanitize.Sha
 func cleanContent(o *jsonraw.Object) (removed, hidden int) {
 	content := o.Get("content")
 	all := sanitize.Count(content)
-	content, removed = cleanEach(content, shapeOf)
+	if all > 0 {
+		content, removed = cleanEach(content, shapeOf)
+	}
 	content, icons := cleanIcons(content, "")
 	if removed+icons > 0 {
 		o.Set("content", content)
