@@ -169,7 +169,7 @@ rmcp-guest: ## build it again: needs cargo, lld and wasi-libc
 	  cp $(RUSTWEB)/target/wasm32-wasip1/release/counter.wasm . && sha256sum Cargo.toml Cargo.lock src/main.rs counter.wasm > SHA256SUMS
 
 # The engine of scripts is committed too, and tied to its sources in the same way.
-script-engine: ## build it again: needs cargo, clang, lld, wasi-libc and libclang-rt-dev-wasm32
+script-engine: ## build it again: needs cargo, patch, clang, lld, wasi-libc and libclang-rt-dev-wasm32
 	registry/script/engine/build.sh build/script-engine
 
 python-engine: ## build it again: needs the same, dpkg-dev, python3, node and npm

@@ -47,7 +47,7 @@ tool("hello", "Greets.", { name: "string" }, ({ name }: { name: string }) => "He
 
 // TestEngine_isBuiltFromItsSource checks that the engine was built from its current source.
 func TestEngine_isBuiltFromItsSource(t *testing.T) {
-	isBuiltFrom(t, "engine", "make script-engine", "build.sh", "engine.c", "runs.h", "source/Cargo.lock", "engine.wasm")
+	isBuiltFrom(t, "engine", "make script-engine", "build.sh", "engine.c", "quickjs.patch", "runs.h", "source/Cargo.lock", "engine.wasm")
 }
 
 func TestPythonEngine_isBuiltFromItsSource(t *testing.T) {

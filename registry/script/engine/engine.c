@@ -32,6 +32,9 @@ struct blob {
     uint32_t magic, library, script, map; // sizes in bytes; each text ends in a NUL that is not counted
 };
 
+// The most texts of which the library makes a response.
+#define MOST_TEXTS 8
+
 // The steps of an import: one of the interrupt handler is some 10,000 loops or calls.
 #define IMPORT_STEPS 4000
 // The stack that JavaScript may use; the linker reserves 1 MiB.
@@ -51,9 +54,10 @@ static int seeded;
 // UTF-8 of a string, in which lone surrogates are U+FFFD. The caller frees it with JS_FreeCString.
 static char *text_of(JSValueConst v, size_t *size)
 {
+    int64_t units;
     char *s = (char *)JS_ToCStringLen(ctx, size, v);
-    if (!s)
-        return NULL;
+    if (!s || (JS_IsString(v) && !JS_GetLength(ctx, v, &units) && units == *size))
+        return s; // ASCII has as many bytes as units
     char *end = s + *size;
     for (char *p = s; (p = memchr(p, 0xed, end - p)); p++) {
         if ((unsigned char)p[1] >= 0xa0) // the text ends in a NUL
@@ -436,6 +440,28 @@ static int32_t respond(const char *p, size_t size)
     return 0;
 }
 
+// Writes the texts of a response, one after the other; 0 if they cannot be had.
+static int respond_with(JSValueConst texts)
+{
+    char *s[MOST_TEXTS];
+    size_t size[MOST_TEXTS];
+    int64_t count;
+    if (JS_GetLength(ctx, texts, &count) || count > MOST_TEXTS)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        JSValue text = JS_GetPropertyUint32(ctx, texts, i);
+        s[i] = JS_IsString(text) ? text_of(text, &size[i]) : NULL;
+        JS_FreeValue(ctx, text);
+        if (!s[i])
+            return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        sp_write(1, s[i], size[i]);
+        JS_FreeCString(ctx, s[i]);
+    }
+    return 1;
+}
+
 static const char exhausted[] =
     "{\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"the script ran out of memory, or has broken built-in functions that its result needs\"}]}}";
 
@@ -465,17 +491,11 @@ EXPORT("mcp_handle") int32_t mcp_handle(int32_t size)
         if (!JS_IsException(more) && !JS_ToBool(ctx, more))
             break;
     }
-    JSValue answer = JS_IsException(more) ? JS_EXCEPTION : JS_Call(ctx, take, JS_UNDEFINED, 0, NULL);
-    if (JS_IsException(answer)) {
+    JSValue response = JS_IsException(more) ? JS_EXCEPTION : JS_Call(ctx, take, JS_UNDEFINED, 0, NULL);
+    if (JS_IsException(response) || !respond_with(response)) {
         JS_FreeValue(ctx, JS_GetException(ctx));
-        return respond(exhausted, sizeof exhausted - 1);
+        respond(exhausted, sizeof exhausted - 1);
     }
-    size_t length;
-    char *s = text_of(answer, &length);
-    if (!s)
-        return respond(exhausted, sizeof exhausted - 1);
-    respond(s, length);
-    JS_FreeCString(ctx, s);
-    JS_FreeValue(ctx, answer);
+    JS_FreeValue(ctx, response);
     return 0;
 }

@@ -1,5 +1,5 @@
-// Runs of plain characters, which build.sh puts into the loops of QuickJS that else take one character at a time: eight
-// bytes of a text are tested at once.
+// Runs of plain characters, for the loops of QuickJS that else take one character at a time (quickjs.patch): eight bytes of
+// a text are tested at once.
 #include <stdint.h>
 #include <string.h>
 
@@ -54,13 +54,3 @@ static inline int high_bytes(const void *text, int size)
         count += p[i] >> 7;
     return count;
 }
-
-// In JS_ToQuotedString: the run at i goes to the buffer, at once.
-#define WRITE_RUN(b, p, i) { \
-    int run = p->is_wide_char ? plain_run16(str16(p) + i, p->len - i) : plain_run(str8(p) + i, p->len - i, 0); \
-    if (run && (p->is_wide_char ? string_buffer_write16(b, str16(p) + i, run) : string_buffer_write8(b, str8(p) + i, run))) goto fail; \
-    if ((i += run) == p->len) break; \
-}
-
-// In string_indexof_char: the search for a byte is that of the C library.
-#define FIND_BYTE(p, c, from, len) { const uint8_t *at = memchr(str8(p) + from, c, len - from); return at ? at - str8(p) : -1; }

@@ -4,6 +4,7 @@ const parse = JSON.parse, stringify = JSON.stringify;
 
 // jsonOf returns the JSON of a value; its error names the member that has none.
 function jsonOf(value) {
+  if (typeof value === "string") return stringify(value.toWellFormed());
   let text;
   try {
     text = stringify(value);

@@ -109,11 +109,19 @@ function valibotBase(v, where) {
   throw new TypeError(`${where}: valibot's ${v.type}`);
 }
 
-// fill sets the defaults of a JSON Schema where members are absent, at every depth below properties and items.
+// holdsDefault reports whether a schema has a default anywhere, so that most arguments need no walk.
+function holdsDefault(schema, seen = new Set()) {
+  if (schema === null || typeof schema !== "object" || seen.has(schema)) return false;
+  seen.add(schema);
+  return Object.hasOwn(schema, "default") || Object.values(schema).some((v) => holdsDefault(v, seen));
+}
+
+// fill sets the defaults of a JSON Schema where members are absent, at every depth below properties and items, and returns
+// the value.
 function fill(schema, value) {
-  if (!isObject(schema)) return;
+  if (!isObject(schema)) return value;
   if (Array.isArray(value) && isObject(schema.items)) value.forEach((item) => fill(schema.items, item));
-  if (!isObject(value) || !isObject(schema.properties)) return;
+  if (!isObject(value) || !isObject(schema.properties)) return value;
   for (const key of Object.keys(schema.properties)) {
     const member = schema.properties[key];
     if (!Object.hasOwn(value, key) && isObject(member) && Object.hasOwn(member, "default")) {
@@ -121,14 +129,11 @@ function fill(schema, value) {
     }
     if (Object.hasOwn(value, key)) fill(member, value[key]);
   }
+  return value;
 }
 
-// validated returns the arguments as a Standard Schema has them, or with the defaults of a JSON Schema.
+// validated returns the arguments as a Standard Schema has them.
 async function validated(schema, args) {
-  if (!isStandard(schema)) {
-    fill(schema, args);
-    return args;
-  }
   const r = await schema["~standard"].validate(args);
   if (!r.issues) return r.value;
   const lines = r.issues.map((i) => {

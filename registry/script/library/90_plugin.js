@@ -24,7 +24,7 @@ function tool(name, description, input, handler) {
     annotations: annotationsOf(given), icons, _meta, hidden: hidden || undefined, asksFirst: asksFirst || undefined,
     execution: task ? { taskSupport: task === "only" ? "required" : "optional" } : undefined,
   };
-  register(tools, "tool", given.name, { definition, input: given.input, handler: given.handler });
+  register(tools, "tool", given.name, { definition, input: given.input, fills: holdsDefault(definition.inputSchema), handler: given.handler });
 }
 
 function annotationsOf({ readOnly, destructive, idempotent, openWorld, annotations }) {
@@ -94,18 +94,20 @@ const audio = (data, mimeType = "audio/wav") => ({ type: "audio", data: encodeDa
 const link = (uri, name = uri, rest = {}) => ({ type: "resource_link", uri, name, ...rest });
 const embed = (contents) => ({ type: "resource", resource: contentsOf(contents, contents.uri) });
 
-// toolResult makes a result of the value that a tool returned.
-function toolResult(value) {
-  if (value === undefined || value === null) return { content: [] };
+// resultOf returns the JSON of a result for the value that a tool returned, as a list of texts: a long one is not copied for
+// what stands around it.
+function resultOf(value) {
+  if (value === undefined || value === null) return ['{"content":[]}'];
   if (typeof value === "function" || typeof value === "symbol") throw new TypeError(`the result is a ${typeof value}, which has no JSON`);
-  if (typeof value === "string") return { content: [text(value)] };
-  if (isContent(value)) return { content: [value] };
-  if (Array.isArray(value) && value.length > 0 && value.every(isContent)) return { content: value };
-  if (isObject(value) && Array.isArray(value.content)) return value;
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return { content: [text(base64Of(bytesOf(value)))] };
+  if (typeof value === "string") return ['{"content":[{"type":"text","text":', jsonOf(value), "}]}"];
+  if (isContent(value)) return ['{"content":[', jsonOf(value), "]}"];
+  if (Array.isArray(value) && value.length > 0 && value.every(isContent)) return ['{"content":', jsonOf(value), "}"];
+  if (isObject(value) && Array.isArray(value.content)) return [jsonOf(value)];
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return resultOf(base64Of(bytesOf(value)));
   const json = jsonOf(value);
-  const plain = parse(json);
-  return isObject(plain) ? { content: [text(json)], structuredContent: plain } : { content: [text(json)] };
+  if (json === undefined) throw new TypeError("the result has no JSON: its toJSON returns nothing");
+  const [begin, text, end] = resultOf(json);
+  return json.startsWith("{") ? [begin, text, '}],"structuredContent":', json, "}"] : [begin, text, end];
 }
 
 function contentsOf(value, uri, mimeType) {

@@ -7,13 +7,6 @@ class Refusal extends Error {
   }
 }
 
-// JSONText is a result that is JSON already.
-class JSONText {
-  constructor(json) {
-    this.json = json;
-  }
-}
-
 function describePlugin() {
   const all = (map) => [...map.values()].map((e) => e.definition);
   if (tools.size + resources.size + templates.size + prompts.size === 0) {
@@ -27,14 +20,15 @@ const contextOf = ({ ref, name = ref?.name, uri = ref?.uri, argument, _meta }) =
 
 async function callTheTool(params) {
   const t = tools.get(params.name);
-  if (!t) throw new Refusal(-32602, `unknown tool: ${params.name}`);
+  if (!t) return refuse(new Refusal(-32602, `unknown tool: ${params.name}`));
   try {
-    const args = await validated(isStandard(t.input) ? t.input : t.definition.inputSchema, params.arguments ?? {});
-    return new JSONText(jsonOf(toolResult(await t.handler(args, contextOf(params)))));
+    const given = params.arguments ?? {};
+    const args = isStandard(t.input) ? await validated(t.input, given) : t.fills ? fill(t.definition.inputSchema, given) : given;
+    return respond(...resultOf(await t.handler(args, contextOf(params))));
   } catch (e) {
-    if (e instanceof HostError && e.requiredCapabilities) throw new Refusal(-32603, e.message, { kind: e.kind, requiredCapabilities: e.requiredCapabilities });
+    if (e instanceof HostError && e.requiredCapabilities) return refuse(e);
     if (!(e instanceof ToolError || e instanceof HostError)) host.log(`${stackOf(e)}\n`);
-    return { isError: true, content: [text(located(e))] };
+    return respond(jsonOf({ isError: true, content: [text(located(e))] }));
   }
 }
 
@@ -76,8 +70,7 @@ async function completeIt(params) {
 }
 
 const methods = {
-  "plugin/describe": describePlugin, "tools/call": callTheTool, "resources/read": readTheResource,
-  "prompts/get": getThePrompt, "completion/complete": completeIt,
+  "plugin/describe": describePlugin, "resources/read": readTheResource, "prompts/get": getThePrompt, "completion/complete": completeIt,
 };
 
 const refusalOf = (e) => {
@@ -87,14 +80,22 @@ const refusalOf = (e) => {
   return { code: -32603, message: located(e) };
 };
 
+// The response is a list of texts, which the engine writes one after the other.
 let response, rejections = [];
 
-function finish(make) {
+function respond(...json) {
+  response = ['{"result":', ...json, "}"];
+}
+
+function refuse(e) {
+  response = ['{"error":', jsonOf(refusalOf(e)), "}"];
+}
+
+async function answer(method, params) {
   try {
-    const made = make();
-    response = made.result instanceof JSONText ? `{"result":${made.result.json}}` : jsonOf(made);
+    respond(jsonOf(await method(params)));
   } catch (e) {
-    response = jsonOf({ error: refusalOf(e) });
+    refuse(e);
   }
 }
 
@@ -105,11 +106,10 @@ function begin(request) {
   rejections = [];
   origin = Date.now();
   call = request;
-  const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined;
-  if (!method) return finish(() => ({ error: { code: -32601, message: `method not found: ${call.method}` } }));
-  if (method === describePlugin) return finish(() => ({ result: describePlugin() }));
-  method(call.params ?? {}).then((result) => finish(() => ({ result })), (e) => finish(() => ({ error: refusalOf(e) })));
-  return undefined;
+  const params = call.params ?? {};
+  if (call.method === "tools/call") callTheTool(params);
+  else if (Object.hasOwn(methods, call.method)) answer(methods[call.method], params);
+  else refuse(new Refusal(-32601, `method not found: ${call.method}`));
 }
 
 // step lets the script continue: with answers of the host, else with the next timer. It returns false at the end, after
@@ -118,7 +118,7 @@ function step() {
   if (flush()) return true;
   if (response !== undefined) return false;
   if (elapse()) return true;
-  if (!host.importing()) finish(() => ({ result: { isError: true, content: [text("the tool waits for a promise that nothing is left to settle")] } }));
+  if (!host.importing()) respond(jsonOf({ isError: true, content: [text("the tool waits for a promise that nothing is left to settle")] }));
   return false;
 }
 
