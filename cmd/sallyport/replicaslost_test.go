@@ -15,7 +15,7 @@ import (
 
 // A call whose host is lost is answered with 502 by the frontend of docs/operating.md. Without "option httpclose" haproxy closes
 // a connection that had a request before without a response, and over HTTP/2 it tells the client that nothing was done: Go's
-// sends the call once more.
+// repeats the call.
 func TestCluster_haproxyAnswersForALostHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		without string // in the configuration

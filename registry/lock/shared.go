@@ -123,7 +123,7 @@ func (l *Lock) PruneShared(ctx context.Context, unused time.Duration) (files int
 	return d.prune(ctx, unused)
 }
 
-// prune writes the record of pins once more in the transaction that removes copies: an update that has seen them there
+// prune replaces the record of pins by an equal one in the transaction that removes copies: an update that has seen them there
 // conflicts, and sends its own again.
 func (d *database) prune(ctx context.Context, unused time.Duration) (files int, err error) {
 	for try := 1; ; try++ {
