@@ -142,7 +142,8 @@ var hostile = []struct{ name, body, want string }{
 	{"many timers", `for (let i = 0; i < 20000; i++) setTimeout(() => {}, 1); return "done";`, "done"},
 	{"polluted prototypes", `({}).__proto__.polluted = 1; Object.prototype.toJSON = () => "owned"; Array.prototype.map = () => 1; return "done";`, ""},
 	{"broken builtins", `JSON.stringify = () => "x"; JSON.parse = () => 1; globalThis.String = null; globalThis.Array = null; return "done";`, "done"},
-	{"broken prototypes", `Promise.prototype.then = null; Array.prototype.every = null; String.prototype.includes = null; return "done";`, "broken"},
+	{"broken prototypes", `Promise.prototype.then = null; Array.prototype.every = null; String.prototype.includes = null; return "done";`, "done"},
+	{"broken properties", `Object.defineProperty = null; Object.keys = null; Object.prototype.toJSON = () => { throw 1 }; return { a: [1] };`, "broken"},
 	{"a broken library", `const l = globalThis[Symbol.for("sallyport")]; for (const k of Object.keys(l)) l[k] = 1; globalThis.Promise = null; return "done";`, "done"},
 	{"a reserved result", `return { content: [], task: {}, requestState: "x" };`, ""},
 }

@@ -171,7 +171,7 @@ func TestProgram_startsOnceIfItIsSmall(t *testing.T) {
 				}
 				fuel[tool] = r.Meta["dev.sallyport/receipt"].(map[string]any)["fuel"].(float64)
 			}
-			const start = 5_000_000 // or more: of Go's runtime and the packages
+			const start = 2_000_000 // or more: of Go's runtime and the packages
 			if fuel["once"] > fuel["anew"]-start {
 				t.Errorf("got %.0f units of fuel, and %.0f with a start in the call, want %d less", fuel["once"], fuel["anew"], start)
 			}

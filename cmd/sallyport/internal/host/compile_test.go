@@ -180,9 +180,9 @@ func TestCompileInChild_returnsOnlyTheReason(t *testing.T) {
 		"panic":                           {"the compiler cannot compile this module within its limits (exit status 2)", "secret/path/of/the/host"},
 		"words":                           {"the compiler cannot compile this module within its limits (exit status 2)", "the compiler failed"},
 		"signal":                          {"the compiler cannot compile this module within its limits (signal: killed)", "the compiler failed"},
-		"no module":                       {"compile: invalid magic number", ""},
+		"no module":                       {"the sections of the rewritten module cannot be read", ""},
 		"\x00asm\x01\x00\x00\x00":         {"", ""},
-		"\x00asm\x01\x00\x00\x00\x01\x01": {"compile: section type: get size of vector: EOF", ""},
+		"\x00asm\x01\x00\x00\x00\x01\x01": {"the sections of the rewritten module cannot be read", ""},
 	} {
 		out := &lines{first: make(chan struct{})}
 		err := CompileInChild(t.TempDir(), slog.New(slog.NewTextHandler(out, nil)))(context.Background(), []byte(script))
