@@ -117,7 +117,7 @@ func TestOffer_installsWhatWasShown(t *testing.T) {
 	if _, code, text := p.offer(from); code != http.StatusUnprocessableEntity || !strings.Contains(text, "sallyport update shows the difference") {
 		t.Errorf("other bytes: got %d %s, want the command for updates", code, text)
 	}
-	if out, err := a.program("audit", "tail").Output(); err != nil || strings.Count(strings.Join(strings.Fields(string(out)), " "), " speaker you answered add: "+from+", on the console ") != 1 {
+	if out, err := a.program("audit", "tail").Output(); err != nil || strings.Count(strings.Join(strings.Fields(string(out)), " "), " speaker you answered add: "+from+", on the console") != 1 {
 		t.Errorf("the audit log: got %s, %v, want one installation by the console", out, err)
 	}
 }
