@@ -40,7 +40,7 @@ type part struct {
 	begin, end int
 	last       int // index of the last jump back to it, or -1
 	// Of the parts up to this one, loops have a jump back to them, and calls call a function outside of a condition: not
-	// only where a pointer is nil. They have so many blocks.
+	// only where a pointer is nil, or have a loop of their own, which no part of Go has. They have so many blocks.
 	loops, calls, blocks int
 }
 
@@ -57,6 +57,7 @@ const (
 	maxLoopBytes  = 2 << 10 // of one loop
 	maxLoopBlocks = 32      // of all, and a blockShare of those that the function has
 	blockShare    = 8
+	maxJumpDepth  = 4 // of the blocks around a jump in its part, which the copy in their midst has once more
 )
 
 // direct returns the body of a function, whose code begins at first, with jumps past the table. It is valid until the next
@@ -91,10 +92,10 @@ func (j *jump) label() uint32 { return uint32(j.depth + j.to - j.from - 1) }
 
 // loops reports whether a jump back is replaced: that of an innermost loop, which is the last one to its part and has no
 // jump back to a part between. So copies have no code in common. A loop that calls is left, since calls take more time
-// than the jump.
+// than the jump, and so is one within or around others: the engine takes time that grows with the square of their nesting.
 func (d *dispatch) loops(j *jump) bool {
 	from, to := &d.parts[j.from], &d.parts[j.to]
-	return &d.jumps[to.last] == j && from.loops == to.loops && from.calls == d.before(j.to).calls &&
+	return &d.jumps[to.last] == j && j.depth <= maxJumpDepth && from.loops == to.loops && from.calls == d.before(j.to).calls &&
 		from.end-to.begin <= maxLoopBytes && j.from+1 < len(d.parts)
 }
 
@@ -132,6 +133,9 @@ func (d *dispatch) read(body []byte, first int) bool {
 		case opBlock, opLoop, opIf:
 			depth++
 			p.blocks++
+			if in.Op == opLoop {
+				p.calls = 1
+			}
 		case opEnd:
 			if depth > 0 {
 				depth--

@@ -113,6 +113,10 @@ func TestDispatch_jumpsBackInLoops(t *testing.T) {
 			[4][]byte{w.Code(call, condition, jump(0, 4), w.End), nil, nil, nil}},
 		{"over too much code", [4][]byte{w.Code(long, condition, jump(0, 4), w.End), nil, nil, nil},
 			[4][]byte{w.Code(long, condition, jump(0, 4), w.End), nil, nil, nil}},
+		{"with a loop of its own", [4][]byte{w.Code(condition, w.LoopVoid, w.End, jump(0, 4), w.End), nil, nil, nil},
+			[4][]byte{w.Code(condition, w.LoopVoid, w.End, jump(0, 4), w.End), nil, nil, nil}},
+		{"out of too many blocks", [4][]byte{w.Code(w.Repeat(5, condition), jump(0, 8), w.Repeat(5, w.End)), nil, nil, nil},
+			[4][]byte{w.Code(w.Repeat(5, condition), jump(0, 8), w.Repeat(5, w.End)), nil, nil, nil}},
 		{"in the last part", [4][]byte{nil, nil, nil, w.Code(condition, jump(3, 1), w.End)}, [4][]byte{nil, nil, nil, w.Code(condition, jump(3, 1), w.End)}},
 	} {
 		got := simplifiedLoop(t, parted(inOrder, test.before[:]...))
