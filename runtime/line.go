@@ -9,7 +9,7 @@ import (
 type line struct {
 	places, spare int
 	running       int
-	held          map[holder]int
+	held          map[holder]int // by anyClass
 	classes       []class
 	usual         time.Duration // moving average of a call's duration
 
@@ -64,7 +64,7 @@ func (l *line) open(who holder) bool {
 	if l.classes[who.class].full() {
 		return false
 	}
-	return l.running < l.places || l.running < l.places+l.spare && l.held[who] == 0
+	return l.running < l.places || l.running < l.places+l.spare && l.held[who.anyClass()] == 0
 }
 
 // waits returns the number of waiting calls of a holder.
@@ -193,8 +193,9 @@ func (s *share) first(busy map[string]bool) *ticket {
 func (l *line) leave(t *ticket) {
 	l.running--
 	l.classes[t.who.class].running--
-	if l.held[t.who]--; l.held[t.who] == 0 {
-		delete(l.held, t.who)
+	who := t.who.anyClass()
+	if l.held[who]--; l.held[who] == 0 {
+		delete(l.held, who)
 	}
 	l.usual += (time.Since(t.since) - l.usual) / 8
 }

@@ -41,6 +41,12 @@ type holder struct {
 	class  int
 }
 
+// anyClass returns the holder of the calls of all classes: the roles of a caller can differ from call to call.
+func (h holder) anyClass() holder {
+	h.class = 0
+	return h
+}
+
 // ticket is the claim of one call to a turn.
 type ticket struct {
 	who     holder
@@ -191,7 +197,7 @@ func (q *queue) free(l *line, t *ticket) bool {
 // grant gives the ticket its turn.
 func (q *queue) grant(l *line, t *ticket) {
 	l.running++
-	l.held[t.who]++
+	l.held[t.who.anyClass()]++
 	l.classes[t.who.class].running++
 	if t.kept {
 		q.busy[t.instance] = true

@@ -431,3 +431,17 @@ func TestQueue_countsWaits(t *testing.T) {
 		c.q.leave(two.ticket)
 	})
 }
+
+// A caller in two classes has no spare place beside a call of the other class.
+func TestQueue_sparesNothingForAnotherClass(t *testing.T) {
+	q := newQueue(termsOf(Limits{Concurrency: 1}, []Limits{{Deadline: time.Minute}}))
+	for class, want := range []bool{true, false} {
+		err := q.enter(t.Context(), context.Background(), &ticket{who: holder{caller: "ann", class: class}}, false)
+		if (err == nil) != want {
+			t.Errorf("class %d: got %v, want a turn: %v", class, err, want)
+		}
+	}
+	if err := q.enter(t.Context(), context.Background(), &ticket{who: holder{caller: "bob"}}, false); err != nil {
+		t.Errorf("got %v, want the spare place for another caller", err)
+	}
+}
