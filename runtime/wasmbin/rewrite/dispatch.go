@@ -57,7 +57,7 @@ const (
 	maxLoopBytes  = 2 << 10 // of one loop
 	maxLoopBlocks = 32      // of all, and a blockShare of those that the function has
 	blockShare    = 8
-	maxJumpDepth  = 4 // of the blocks around a jump in its part, which the copy in their midst has once more
+	maxJumpDepth  = 4 // of the blocks around a jump in its part, which the copy in their midst repeats
 )
 
 // direct returns the body of a function, whose code begins at first, with jumps past the table. It is valid until the next
