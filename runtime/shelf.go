@@ -134,11 +134,11 @@ func (p *Pool) make(ctx context.Context, s *shelf, m *making) {
 		m.image.close()
 	}
 	s.mu.Unlock()
-	close(m.done)
 	if m.err == nil {
 		p.module.dropSegments()
 	}
-	p.module.unuse()
+	p.module.unuse() // before the callers, which use it too: the last of them ends its use
+	close(m.done)
 	p.module.engine.loaded.fit()
 }
 
