@@ -329,7 +329,7 @@ func TestShared_anOlderDatabaseIsTold(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const want = `msg="the lock in the database is an older one: plugins that were approved since are held, which sallyport list shows"`
+	const want = "the lock in the database is an older one: plugins that were approved since are held, which sallyport list shows"
 	if n := strings.Count(log.String(), want); n != 1 {
 		t.Errorf("got the warning %d times, want once\n%s", n, log.String())
 	}
