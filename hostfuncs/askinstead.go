@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent/elicit"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -36,7 +37,7 @@ func askSomebody(ctx context.Context, g *Gate, round []runtime.Question) ([]runt
 // user's actions there must be in the caller's name. Anonymous callers are excluded: they could receive each other's
 // answers.
 func (s *session) mayAskInstead(q runtime.Question) bool {
-	if s.host.options.Forms == nil || q.Method != "elicitation/create" || s.call.Principal == anonymous {
+	if s.host.options.Forms == nil || q.Method != "elicitation/create" || s.call.Principal == identity.Anonymous {
 		return false
 	}
 	return jsonraw.Get(q.Params, "url") == nil || s.local()

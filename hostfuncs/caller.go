@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -78,7 +79,7 @@ func callerLine(s *grant.Set) string {
 // described returns the granted parts of the caller's identity.
 func (g *Gate) described(ctx context.Context) (d described, err error) {
 	principal, set := g.call.Principal, g.rules.grants
-	if principal == "" || principal == anonymous {
+	if principal == "" || principal == identity.Anonymous {
 		return d, nil
 	}
 	if set.Caller(grant.Principal).Allowed {

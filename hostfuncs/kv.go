@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -22,9 +23,6 @@ const (
 	// maxTTL limits a key's time to live: ten years.
 	maxTTL = 10 * 365 * 24 * time.Hour
 )
-
-// anonymous is the principal shared by unidentified callers: nothing is stored for it.
-const anonymous = "anonymous"
 
 func keyFamily() family {
 	acts := []string{"read a stored value", "store a value", "remove a stored value", "list stored values"}
@@ -49,7 +47,7 @@ func keyMethod(name, act string, changes bool, serve func(context.Context, *Gate
 				result, err = serve(ctx, g, params, d)
 				return err
 			}}
-		if g.policy.host.options.Store == nil || g.call.Principal == anonymous {
+		if g.policy.host.options.Store == nil || g.call.Principal == identity.Anonymous {
 			return nil, askErrorf(runtime.KindUnsupported, "nothing is kept for this caller")
 		}
 		err = g.pass(ctx, e) // sets result

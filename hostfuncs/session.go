@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -62,7 +63,7 @@ func (s *session) local() bool { return isLocal(s.call.Principal) }
 
 // here reports whether the caller is on this machine and may learn host paths. Anonymous callers count: without
 // tokens a host serves loopback and unix sockets only.
-func (s *session) here() bool { return s.local() || s.call.Principal == anonymous }
+func (s *session) here() bool { return s.local() || s.call.Principal == identity.Anonymous }
 
 // flags returns the command-line flags that locate this host's files; empty for callers that must not learn these
 // paths.

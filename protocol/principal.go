@@ -4,15 +4,13 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
 )
 
-// anonymous is the shared principal of unidentified callers. No state is kept for it.
-const anonymous = "anonymous"
-
 // durable reports whether tasks of a principal outlive the process. Anonymous callers cannot prove their identity
 // later.
-func durable(principal string) bool { return principal != "" && principal != anonymous }
+func durable(principal string) bool { return principal != "" && principal != identity.Anonymous }
 
 // lacking returns Response.Scopes of the error of a request, nil if it lacks no scope.
 func (r *request) lacking(err error) []string {

@@ -3,13 +3,14 @@ package protocol
 import (
 	"context"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
 )
 
 // keepWhole stores an answer that is too large for the caller and returns its URI, or "" if it cannot be stored.
 func (s *Server) keepWhole(ctx context.Context, principal, call string, o jsonraw.Object) string {
-	if principal == anonymous {
+	if principal == identity.Anonymous {
 		return ""
 	}
 	uri, err := s.shelf().Put(ctx, principal, o)

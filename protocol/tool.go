@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -110,7 +111,7 @@ func wishes(r *request) (envelope.Wishes, error) {
 	case err != nil || w.Once == "":
 	case r.server.opts.Store == nil:
 		err = jsonrpc.InvalidParams("%s needs a host with a state folder", envelope.Once)
-	case r.conn.opts.Principal == anonymous:
+	case r.conn.opts.Principal == identity.Anonymous:
 		err = jsonrpc.InvalidParams("%s needs a caller with a name", envelope.Once)
 	}
 	return w, err

@@ -129,7 +129,7 @@ func checkOwner(c *cobra.Command, principal string) error {
 	if err == nil {
 		_, err = ident.ParseWho([]string{principal})
 	}
-	if err == nil && (principal == "anonymous" || principal == "all") {
+	if err == nil && (principal == ident.Anonymous || principal == "all") {
 		err = fmt.Errorf("%s is not one caller, and has no secrets", principal)
 	}
 	if err != nil {

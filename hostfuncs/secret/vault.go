@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -105,7 +106,7 @@ func (v *Vault) Value(line grant.Secret, flags string) (string, error) {
 	switch {
 	case !line.PerPrincipal && v.base != nil:
 		return v.base.Value(line, flags)
-	case line.PerPrincipal && (v.principal == "" || v.principal == "anonymous"):
+	case line.PerPrincipal && (v.principal == "" || v.principal == identity.Anonymous):
 		return "", runtime.AskErrorf(runtime.KindUnavailable, "the secret %s cannot be had: it is a value of each caller, and this one has no name", line.Name)
 	}
 	v.mu.Lock()

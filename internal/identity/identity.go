@@ -18,6 +18,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Anonymous is the principal of all callers without a name together: nothing is kept for it beyond a call or a session.
+const Anonymous = "anonymous"
+
 const (
 	maxPrincipal = 1024 // bytes
 	maxName      = 256  // bytes of a group or scope

@@ -47,7 +47,7 @@ func (w *Who) add(name string) error {
 	case name == everyone:
 		w.all = true
 		return nil
-	case text == name && !strings.Contains(name, ":") && name != "anonymous" && name != "cli":
+	case text == name && !strings.Contains(name, ":") && name != Anonymous && name != "cli":
 		return fmt.Errorf("%.64q names no caller: write a principal such as token:ann, group:NAME, scope:NAME or all", name)
 	}
 	if !slices.Contains(*list, text) {

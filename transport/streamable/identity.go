@@ -29,8 +29,6 @@ func connOf(r *http.Request) *listener.Conn {
 	return c
 }
 
-const anonymous = "anonymous"
-
 const (
 	noToken       = "a bearer token is required: where this server runs, sallyport token NAME makes one for its next start"
 	noAccessToken = "a bearer token is required: sign in as WWW-Authenticate says"
@@ -67,7 +65,7 @@ func (a *authenticator) identify(r *http.Request) (caller, *refusal) {
 	if !a.local { // only with a foreign listener: Check refuses such options
 		return caller{}, unauthorized("this server has no tokens and answers its own machine only", "")
 	}
-	return caller{principal: anonymous}, nil
+	return caller{principal: identity.Anonymous}, nil
 }
 
 // verify returns the caller with a bearer token.

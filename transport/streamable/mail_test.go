@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store/storetest"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
@@ -208,7 +209,7 @@ func TestPool_mailOfAnonymousCallersIsSharedOut(t *testing.T) {
 		for j := range 128 {
 			all = append(all, store.Record{ID: fmt.Sprintf("S%d/%03d", i, j), Data: []byte("x"), Expires: time.Now().Add(time.Hour)})
 		}
-		if err := host.kept.Append(t.Context(), store.Mail, anonymous, all, nil); err != nil {
+		if err := host.kept.Append(t.Context(), store.Mail, identity.Anonymous, all, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// anonymous is the principal of all callers without a name.
-const anonymous = "anonymous"
-
 // removeFromLargest makes room for a record below a session: it removes an eighth of the records of the session that has the
 // most of its principal, in number or in bytes, the oldest first, and returns how many. It removes none if that is the
 // session of r: a caller without a name who fills the room of all loses its own records, and not those of others.

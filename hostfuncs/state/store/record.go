@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 )
 
 // Kind is the kind of a record.
@@ -145,7 +147,7 @@ func makeRoom(ctx context.Context, tx querier, k Kind, r Record) error {
 			return nil
 		}
 		var gone int64
-		if b.below != nil && r.Principal == anonymous {
+		if b.below != nil && r.Principal == identity.Anonymous {
 			gone, err = removeFromLargest(ctx, tx, k, r, count >= b.count)
 		} else {
 			gone, err = removeOldest(ctx, tx, k, b, r.Principal, count)
