@@ -51,10 +51,14 @@ func TestFail_hidesUnexpectedErrors(t *testing.T) {
 
 // The client is told that the outcome of its call is not known, and not to repeat it.
 func TestFail_tellsThatTheOutcomeIsNotKnown(t *testing.T) {
-	s := NewServer(newCatalog(t, nil), nil)
+	var log bytes.Buffer
+	s := NewServer(newCatalog(t, nil), &Options{Logger: logTo(&log)})
 	r := newRequest(s.Connect(ConnOptions{}), envelope.Call{ID: json.RawMessage("1"), Method: "tools/call"}, nil)
 	body, _ := r.fail(&runtime.EndError{Kind: runtime.KindUnknown, Message: "whether the keys were kept is not known", Err: errors.New("secret")})
 	if got := string(body); !strings.Contains(got, "whether the keys were kept is not known") || !strings.Contains(got, `"kind":"unknown","retryable":false`) || strings.Contains(got, "secret") {
 		t.Errorf("got %s, want the message, and not to retry", got)
+	}
+	if got := log.String(); !strings.Contains(got, "level=ERROR") || !strings.Contains(got, "secret") {
+		t.Errorf("got log %s, want an error with its cause", got)
 	}
 }

@@ -122,10 +122,13 @@ func (f *Failure) broke() bool {
 	return f.Kind != runtime.KindDeadline && f.Kind != runtime.KindCancelled
 }
 
-// level is the log level of the failure. Invalid arguments are routine.
+// level is the log level of the failure. Invalid arguments are routine; effects of which nobody knows are for the operator.
 func (f *Failure) level() slog.Level {
-	if f.Kind == runtime.KindInvalid {
+	switch f.Kind {
+	case runtime.KindInvalid:
 		return slog.LevelInfo
+	case runtime.KindUnknown:
+		return slog.LevelError
 	}
 	return slog.LevelWarn
 }
