@@ -39,9 +39,10 @@ type dispatch struct {
 type part struct {
 	begin, end int
 	last       int // index of the last jump back to it, or -1
-	// Of the parts up to this one, loops have a jump back to them, and calls call a function outside of a condition: not
-	// only where a pointer is nil, or have a loop of their own, which no part of Go has. They have so many blocks.
-	loops, calls, blocks int
+	// Of the parts up to this one, loops have a jump back to them, and kept are in no copy: they call a function outside of a
+	// condition, that is not only where a pointer is nil, or have a loop of their own, as no part of Go has. They have so many
+	// blocks.
+	loops, kept, blocks int
 }
 
 // jump is the br of a jump from one part to another.
@@ -95,7 +96,7 @@ func (j *jump) label() uint32 { return uint32(j.depth + j.to - j.from - 1) }
 // than the jump, and so is one within or around others: the engine takes time that grows with the square of their nesting.
 func (d *dispatch) loops(j *jump) bool {
 	from, to := &d.parts[j.from], &d.parts[j.to]
-	return &d.jumps[to.last] == j && j.depth <= maxJumpDepth && from.loops == to.loops && from.calls == d.before(j.to).calls &&
+	return &d.jumps[to.last] == j && j.depth <= maxJumpDepth && from.loops == to.loops && from.kept == d.before(j.to).kept &&
 		from.end-to.begin <= maxLoopBytes && j.from+1 < len(d.parts)
 }
 
@@ -128,14 +129,14 @@ func (d *dispatch) read(body []byte, first int) bool {
 		switch in := &d.in; in.Op {
 		case opCall, opCallIndirect:
 			if depth == 0 {
-				p.calls = 1
+				p.kept = 1
 			}
-		case opBlock, opLoop, opIf:
+		case opLoop:
+			p.kept = 1
+			fallthrough
+		case opBlock, opIf:
 			depth++
 			p.blocks++
-			if in.Op == opLoop {
-				p.calls = 1
-			}
 		case opEnd:
 			if depth > 0 {
 				depth--
@@ -169,7 +170,7 @@ func (d *dispatch) count() {
 	}
 	for i := range d.parts {
 		p, before := &d.parts[i], d.before(i)
-		p.loops, p.calls, p.blocks = before.loops, p.calls+before.calls, p.blocks+before.blocks
+		p.loops, p.kept, p.blocks = before.loops, p.kept+before.kept, p.blocks+before.blocks
 		if p.last >= 0 {
 			p.loops++
 		}
