@@ -43,23 +43,11 @@ func benchAuth(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	cached, fresh := issuer.token(0), 0
-	rows := []struct {
-		name, note string
-		run        func() bool
-	}{
+	return costs(o, []timedRun{
 		{"auth_cached_us", "a JWT of 1.5 KB that was verified before", func() bool { return verify(cached) }},
 		{"auth_signed_us", "a JWT that comes for the first time, Ed25519, signing included", func() bool { fresh++; return verify(issuer.token(fresh)) }},
 		{"auth_named_us", "the last of 101 named tokens", func() bool { name, _, ok := named.Verify(last); return ok && name == "last" }},
-	}
-	out := make([]row, 0, len(rows))
-	for _, r := range rows {
-		cost, err := gateCost(o.slice, r.run)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
-		}
-		out = append(out, row{Name: r.name, Value: cost, Unit: "µs", note: r.note})
-	}
-	return out, nil
+	})
 }
 
 // namedTokens returns n named tokens.

@@ -44,22 +44,14 @@ func benchGate(_ context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	defer stop()
-	rows := []struct {
-		name, note string
-		run        func() bool // false is a wrong answer
-	}{
+	out, err := costs(o, []timedRun{
 		{"gate_allow_us", "of ten lines the last decides", func() bool { return plain.Net("GET", u).Allowed }},
 		{"gate_deny_us", "with the line that would allow it", func() bool { return !plain.Net("GET", &other).Allowed }},
 		{"gate_argument_bound_us", "bound to the arguments of the call, and allowed", func() bool { return bound.Bind(call).Net("GET", u).Allowed }},
 		{"gate_refused_fetch_us", "from the guest's request to its answer", refused},
-	}
-	out := make([]row, 0, len(rows))
-	for _, r := range rows {
-		cost, err := gateCost(o.slice, r.run)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
-		}
-		out = append(out, row{Name: r.name, Value: cost, Unit: "µs", note: r.note})
+	})
+	if err != nil {
+		return nil, err
 	}
 	more, err := benchReceipts(o)
 	return append(out, more...), err
@@ -135,6 +127,25 @@ var _ runtime.Streams = noBodies{}
 func (noBodies) Open(r io.ReadCloser) (uint32, error) { return 0, r.Close() }
 
 func (noBodies) Take(uint32) (io.ReadCloser, int64, error) { return nil, 0, io.EOF }
+
+// timedRun is a function whose time is a row; false is a wrong answer.
+type timedRun struct {
+	name, note string
+	run        func() bool
+}
+
+// costs returns a row for each function.
+func costs(o options, runs []timedRun) ([]row, error) {
+	out := make([]row, 0, len(runs))
+	for _, r := range runs {
+		cost, err := gateCost(o.slice, r.run)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		out = append(out, row{Name: r.name, Value: cost, Unit: "µs", note: r.note})
+	}
+	return out, nil
+}
 
 // gateCost runs f in batches for d and returns the microseconds per run in the fastest batch.
 func gateCost(d time.Duration, f func() bool) (float64, error) {
