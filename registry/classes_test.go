@@ -106,19 +106,12 @@ func TestClasses_changesAreNoticed(t *testing.T) {
 	dir := t.TempDir()
 	guest{manifest: tools("say"), answer: says("hello")}.write(t, dir, "p.wasm")
 	r := open(t, options(t, dir))
-	server := func(classes ...Class) any {
+	server := func(classes ...Class) *generation {
 		t.Helper()
 		if err := r.Configure(map[string]Config{"p": {Classes: classes}}); err != nil {
 			t.Fatal(err)
 		}
-		r.inputs.mu.Lock()
-		defer r.inputs.mu.Unlock()
-		for _, p := range r.assembler.serving {
-			if p.now.name == "p" {
-				return p.now
-			}
-		}
-		return nil
+		return serving(r, "p")
 	}
 	slow := class(t, "token:ann", runtime.Limits{Deadline: time.Minute}, hostfuncs.Limits{})
 	first := server(slow)

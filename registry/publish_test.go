@@ -326,16 +326,7 @@ func TestConfigure_keepsTheGenerationOfMovedLines(t *testing.T) {
 	o := options(t, dir)
 	o.Plugins = lines(3)
 	r := open(t, o)
-	now := func() *generation {
-		r.inputs.mu.Lock()
-		defer r.inputs.mu.Unlock()
-		for _, p := range r.assembler.serving {
-			if p.now.name == "p" {
-				return p.now
-			}
-		}
-		return nil
-	}
+	now := func() *generation { return serving(r, "p") }
 	before := now()
 	if err := r.Configure(lines(9)); err != nil {
 		t.Fatal(err)
@@ -371,16 +362,7 @@ func TestReconfigure_appliesDefaults(t *testing.T) {
 	o := options(t, dir)
 	o.Defaults = limits(1 << 28)
 	r := open(t, o)
-	now := func() runtime.Limits {
-		r.inputs.mu.Lock()
-		defer r.inputs.mu.Unlock()
-		for _, p := range r.assembler.serving {
-			if p.now.name == "p" {
-				return p.now.limits
-			}
-		}
-		return runtime.Limits{}
-	}
+	now := func() runtime.Limits { return serving(r, "p").limits }
 	if now() != limits(1<<28) {
 		t.Errorf("got %+v, want limits(1<<28)", now())
 	}

@@ -88,14 +88,22 @@ func (f *lockedFolder) approve(r *Registry, name string) {
 	}
 }
 
-// valueOf returns a value of a plugin's configuration, as its calls get it.
-func valueOf(r *Registry, name, key string) string {
+// serving returns the generation of a plugin that serves; nil if none does.
+func serving(r *Registry, name string) *generation {
 	r.inputs.mu.Lock()
 	defer r.inputs.mu.Unlock()
 	for _, p := range r.assembler.serving {
 		if p.now.name == name {
-			return p.now.config.Values[key]
+			return p.now
 		}
+	}
+	return nil
+}
+
+// valueOf returns a value of a plugin's configuration, as its calls get it; "" if it does not serve.
+func valueOf(r *Registry, name, key string) string {
+	if g := serving(r, name); g != nil {
+		return g.config.Values[key]
 	}
 	return ""
 }
