@@ -1,14 +1,15 @@
 package rewrite_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
+
+var impostorSeeds = flag.Uint64("impostors", 4, "number of generated modules of impostors")
 
 // impostor generates functions that look like Go's dispatch and are not: with other labels in the table, jumps in dead code,
 // values left on the stack, branches and tables of their own, and dispatches within dispatches.
@@ -137,11 +138,7 @@ func (x *impostor) code(in, out uint32, depth int) []byte {
 
 // Functions that look like a dispatch compute the same, for the same fuel in slices of all sizes.
 func TestDispatch_keepsTheBehaviourOfImpostors(t *testing.T) {
-	first, seeds := uint64(0), uint64(4)
-	if n, err := strconv.ParseUint(os.Getenv("IMPOSTORS"), 10, 64); err == nil { // for a long run
-		first, seeds = n, 1<<40
-	}
-	for seed := first; seed < first+seeds; seed++ {
+	for seed := range *impostorSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { impostors(t, seed) })
 		if t.Failed() {
 			return
