@@ -80,6 +80,22 @@ func TestReserve_refusesWhatCannotBeKept(t *testing.T) {
 	}
 }
 
+// A key that cannot be read is no key of a call that failed.
+func TestKeeper_saysThatAKeyCannotBeRead(t *testing.T) {
+	away := false
+	k := lossy(t, "read", func() error {
+		if away {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	said(t, k, call("ada", `{}`, ""), "one")
+	away = true
+	if got := said(t, k, call("ada", `{}`, ""), "two"); !strings.Contains(got, "the idempotency key cannot be read") {
+		t.Errorf("got %s, want that the key cannot be read", got)
+	}
+}
+
 // A write whose outcome was not known does not cost the call its key.
 func TestClaim_goesOnAfterAnUnknownWrite(t *testing.T) {
 	var lose atomic.Bool
