@@ -157,12 +157,17 @@ func (c *client) line() string {
 	return ""
 }
 
+// want expects the lines in any order: a response may be overtaken by the next one.
 func (c *client) want(lines ...string) {
 	c.t.Helper()
-	for _, want := range lines {
-		if got := c.line(); got != want {
-			c.t.Fatalf("got  %s\nwant %s", got, want)
-		}
+	var got []string
+	for range lines {
+		got = append(got, c.line())
+	}
+	slices.Sort(got)
+	slices.Sort(lines)
+	if !slices.Equal(got, lines) {
+		c.t.Fatalf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(lines, "\n     "))
 	}
 }
 
