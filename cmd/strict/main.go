@@ -1,5 +1,5 @@
-// Strict runs go test and also fails if a test is skipped or no test ran. It prints the output of go test, and each
-// skipped test with the reason.
+// Strict runs go test and also fails if a test is skipped or no test ran. It prints the output of go test, each skipped
+// test with the reason, and each test that took five seconds or more.
 //
 //	go run ./cmd/strict ./...
 //
@@ -45,7 +45,13 @@ type options struct {
 }
 
 // event is a line of go test -json.
-type event struct{ Action, Package, Test, Output string }
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64 // in seconds
+}
+
+// slow is the time in seconds from which on a passing test is printed.
+const slow = 5
 
 // report prints the events of a run, and returns an error if tests were skipped or none ran.
 func report(in io.Reader, out io.Writer, o options) error {
@@ -96,8 +102,11 @@ func report(in io.Reader, out io.Writer, o options) error {
 func end(e event, said string, out io.Writer, verbose bool) (skipped int) {
 	switch e.Action {
 	case "pass":
-		if verbose {
+		switch {
+		case verbose:
 			fmt.Fprint(out, said)
+		case e.Elapsed >= slow:
+			fmt.Fprintf(out, "slow: %s %s %.1f s\n", e.Package, e.Test, e.Elapsed)
 		}
 	case "fail":
 		fmt.Fprint(out, said)

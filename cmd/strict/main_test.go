@@ -9,8 +9,8 @@ import (
 )
 
 func TestReport_failsOnASkip(t *testing.T) {
-	ok := []event{{"run", "p", "TestA", ""}, {"output", "p", "TestA", "of A\n"}, {"pass", "p", "TestA", ""}, {"output", "p", "", "ok  \tp\t0.1s\n"}, {"pass", "p", "", ""}}
-	skip := append([]event{{"output", "p", "TestS", "    s_test.go:1: no such program\n"}, {"skip", "p", "TestS", ""}}, ok...)
+	ok := []event{{"run", "p", "TestA", "", 0}, {"output", "p", "TestA", "of A\n", 0}, {"pass", "p", "TestA", "", 0}, {"output", "p", "", "ok  \tp\t0.1s\n", 0}, {"pass", "p", "", "", 0}}
+	skip := append([]event{{"output", "p", "TestS", "    s_test.go:1: no such program\n", 0}, {"skip", "p", "TestS", "", 0}}, ok...)
 	for name, c := range map[string]struct {
 		events []event
 		strict bool
@@ -20,10 +20,11 @@ func TestReport_failsOnASkip(t *testing.T) {
 		"passes":               {ok, true, "ok  \tp\t0.1s\n", "<nil>"},
 		"a skip":               {skip, true, "skipped: p TestS\n    s_test.go:1: no such program\nok  \tp\t0.1s\n", "1 tests were skipped, and a skip is a failure"},
 		"a skip elsewhere":     {skip, false, "skipped: p TestS\n    s_test.go:1: no such program\nok  \tp\t0.1s\n", "<nil>"},
-		"a package is no skip": {append([]event{{"skip", "none", "", ""}}, ok...), true, "ok  \tp\t0.1s\n", "<nil>"},
-		"nothing ran":          {[]event{{"output", "p", "", "ok  \tp\t0.1s [no tests to run]\n"}, {"pass", "p", "", ""}}, true, "ok  \tp\t0.1s [no tests to run]\n", "no test ran"},
-		"a failure":            {[]event{{"output", "p", "TestF", "why\n"}, {"fail", "p", "TestF", ""}}, true, "why\n", "<nil>"}, // reported by the exit code of go test
-		"a death":              {[]event{{"pass", "p", "TestA", ""}, {"output", "p", "TestD", "panic\n"}, {"output", "p", "", "FAIL\n"}}, true, "FAIL\ndid not end: p TestD\npanic\n", "<nil>"},
+		"a package is no skip": {append([]event{{"skip", "none", "", "", 0}}, ok...), true, "ok  \tp\t0.1s\n", "<nil>"},
+		"nothing ran":          {[]event{{"output", "p", "", "ok  \tp\t0.1s [no tests to run]\n", 0}, {"pass", "p", "", "", 0}}, true, "ok  \tp\t0.1s [no tests to run]\n", "no test ran"},
+		"a slow test":          {[]event{{"pass", "p", "TestA", "", 4.99}, {"pass", "p", "TestB", "", 5}}, true, "slow: p TestB 5.0 s\n", "<nil>"},
+		"a failure":            {[]event{{"output", "p", "TestF", "why\n", 0}, {"fail", "p", "TestF", "", 0}}, true, "why\n", "<nil>"}, // reported by the exit code of go test
+		"a death":              {[]event{{"pass", "p", "TestA", "", 0}, {"output", "p", "TestD", "panic\n", 0}, {"output", "p", "", "FAIL\n", 0}}, true, "FAIL\ndid not end: p TestD\npanic\n", "<nil>"},
 	} {
 		var in, out bytes.Buffer
 		for _, e := range c.events {
