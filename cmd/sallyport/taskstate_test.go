@@ -14,6 +14,7 @@ var question = step{"do": "ask", "text": "elicitation/create", "params": map[str
 // A task of a plugin with state keeps its instance to the end: it is answered through any process, sees the state of
 // other calls, and fails when its process has exited.
 func TestTask_keepsItsInstance(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{"plugin", "session"} {
 		t.Run(state, func(t *testing.T) {
 			config := fmt.Sprintf("plugins: {effects: {state: %s, limits: {deadline: 60s}, grants: [elicitation]}}", state)
@@ -48,8 +49,9 @@ func TestTask_keepsItsInstance(t *testing.T) {
 				t.Errorf("got %s, want counts 2, 3 and 4", text)
 			}
 
-			waits, works := open(question), open(step{"do": "sleep", "times": 60_000})
+			waits := open(question)
 			one.until(t, waits, "input_required")
+			works := open(step{"do": "sleep", "times": 60_000}) // behind it in the instance
 			if err := one.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -72,6 +74,7 @@ func TestTask_keepsItsInstance(t *testing.T) {
 
 // Tasks of plugins with state are few, since each has an instance. When their host stops they fail.
 func TestTask_withStateIsBounded(t *testing.T) {
+	t.Parallel()
 	config := "plugins: {effects: {state: plugin, limits: {deadline: 60s}, grants: [elicitation]}}"
 	plugins, state := folder(t, guest(t, "effects")), filepath.Join(t.TempDir(), "state")
 	start := func() *lineClient {
