@@ -389,6 +389,7 @@ func (h *askingHost) file(s *mcp.ClientSession, tool string, args map[string]any
 
 // Writing a new file into a new folder takes one question and one answer, and both are gone afterwards.
 func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
+	t.Parallel()
 	h := newFilesHost(t, "refuse")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")
@@ -412,6 +413,7 @@ func TestAnswer_oneForANewFileInANewFolder(t *testing.T) {
 
 // A call that waits for an answer about a file continues after it.
 func TestAnswer_continuesACallAboutAFile(t *testing.T) {
+	t.Parallel()
 	h := newFilesHost(t, "wait")
 	s, home := h.desk()
 	path := filepath.Join(home, "work", "new", "a.txt")

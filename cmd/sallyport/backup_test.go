@@ -50,6 +50,7 @@ func counting(t *testing.T, s *mcp.ClientSession, state string, stop chan struct
 
 // Copies that are made while calls are stored are whole, and the restored host has the calls up to their moment.
 func TestBackup_restoresWhileCallsRun(t *testing.T) {
+	t.Parallel()
 	plugins := folder(t, guest(t, "effects"))
 	state := filepath.Join(t.TempDir(), "state")
 	const config = "plugins: {effects: {grants: ['kv: 1MiB']}}"

@@ -120,6 +120,7 @@ func fetched(t *testing.T, s *mcp.ClientSession, how, method, url string, size i
 }
 
 func TestBuild_givesProgramsHTTPUnderTheirGrants(t *testing.T) {
+	t.Parallel()
 	dir, native := fetcher(t)
 	t.Run("as natively", func(t *testing.T) { fetchAsNatively(t, dir, native) })
 	t.Run("denied", func(t *testing.T) { denyFetches(t, dir) })
@@ -187,6 +188,7 @@ func denyFetches(t *testing.T, dir string) {
 }
 
 func TestBuild_refusesWhatItCannotBuild(t *testing.T) {
+	t.Parallel()
 	for target, want := range map[string]string{
 		"example.com/tool":   "example.com/tool: no folder, and no package with a version such as example.com/cmd/tool@v1.2.3",
 		"./internal/gobuild": "is package gobuild and no program",

@@ -35,6 +35,7 @@ plugins:
 // Callers of one plugin over HTTP have their own deadline, memory, output and places, more or less than the others, and
 // the errors name the keys. A changed file holds for the next call.
 func TestLimitsFor_differByCaller(t *testing.T) {
+	t.Parallel()
 	tokens := "http: {tokens: '" + filepath.Join(t.TempDir(), "tokens") + "'}\n"
 	of := map[string]string{}
 	for _, name := range []string{"eve", "gus", "dan", "ann", "bob"} {

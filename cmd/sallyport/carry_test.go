@@ -17,6 +17,7 @@ import (
 // Answers for the previous bytes are shown with an update, and hold for the new bytes only after a yes. Questions of
 // the previous bytes are deleted.
 func TestApprove_carriesAnswers(t *testing.T) {
+	t.Parallel()
 	for _, carry := range []bool{true, false} {
 		h := newAskingHost(t, "refuse")
 		s := h.serve()

@@ -38,6 +38,7 @@ func receiptText(r *mcp.CallToolResult) string {
 
 // The bundled plugins under grants bound to arguments: the requested effect is allowed, and no other.
 func TestGrants_bundledPluginsBoundToTheirArguments(t *testing.T) {
+	t.Parallel()
 	web, _ := webSite(t)
 	notes, repos := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"a.txt": "note a", "b.txt": "note b"} {

@@ -106,6 +106,7 @@ func TestChallenge15_concurrency(t *testing.T) {
 
 // After many calls, some of which fail, the host has no child process and no more open files than before.
 func TestChallenge17_childProcesses(t *testing.T) {
+	t.Parallel()
 	cmd := program(t, "plugins: {misbehave: {limits: {concurrency: 8, deadline: 100ms}}}", "serve", folder(t, guest(t, "misbehave")))
 	s := session(t, commandTransport(cmd), nil)
 	proc := filepath.Join("/proc", fmt.Sprint(cmd.Process.Pid))

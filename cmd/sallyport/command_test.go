@@ -89,6 +89,7 @@ var programEnds = []struct {
 }
 
 func TestProgram_endsAreExact(t *testing.T) {
+	t.Parallel()
 	s := connect(t, "plugins: {command: {limits: {deadline: 2s, memory: 512MiB}}}", wrapped(t))
 	for _, c := range programEnds {
 		r := unhurried(t, s, c.kind, "command-"+c.tool, c.args)
@@ -438,6 +439,7 @@ func TestChallenge10_interactivity_ofPrograms(t *testing.T) {
 }
 
 func TestGojq_filters(t *testing.T) {
+	t.Parallel()
 	wasm := bundled(t, "gojq")
 	s := connect(t, "", folder(t, wasm, strings.TrimSuffix(wasm, ".wasm")+".tool.yaml"))
 	r := call(t, s, "gojq-filter", map[string]any{"filter": ".[] | select(.n > 1) | {m: .n}", "input": `[{"n":1},{"n":2},{"n":3}]`})

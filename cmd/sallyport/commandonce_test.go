@@ -151,6 +151,7 @@ func TestProgram_startsForEachCallIfItsPackagesKeepArguments(t *testing.T) {
 
 // The unused stack of a small program refers to the arguments of its start, which is no reason for a start in each call.
 func TestProgram_startsOnceIfItIsSmall(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ args, want string }{
 		"hello": {`["{greeting}", --, "{values}"]`, "hello [hey -- a b]\n"},
 		"flags": {`["--greeting={greeting}", --, "{values}"]`, "hey [a b]\n"},

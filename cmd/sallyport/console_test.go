@@ -108,6 +108,7 @@ func (s *spokenHere) Write(p []byte) (int, error) { return s.text.Write(p) }
 // A state folder has one console, which lists its hosts. When the serving process is killed another one takes over,
 // with a new token.
 func TestConsole_oneForAllHosts(t *testing.T) {
+	t.Parallel()
 	h := newAskingHost(t, "refuse")
 	other := folder(t, bundled(t, "time"))
 	_, first := h.named("Claude", h.dir)
@@ -154,6 +155,7 @@ func TestConsole_oneForAllHosts(t *testing.T) {
 
 // A held plugin of a different folder is shown with its changes, and approved as shown.
 func TestConsole_approvesAPluginAsShown(t *testing.T) {
+	t.Parallel()
 	h := &askingHost{t: t, dir: folder(t, bundled(t, "time")), state: compiledState(t, folder(t, bundled(t, "time")))}
 	h.named("first", h.dir)
 	address := consoleAt(t, h.state)

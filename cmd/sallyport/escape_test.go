@@ -78,6 +78,7 @@ func (r *rows) row(class, name, outcome, why string, twin bool) {
 // TestEscape_configurationsAndFoldersGainNothing tries escapes that need the whole program: misleading configurations,
 // and files added to the plugin folder. With -v it prints a line with the outcome for each.
 func TestEscape_configurationsAndFoldersGainNothing(t *testing.T) {
+	t.Parallel()
 	r := &rows{t, map[string]int{}}
 	for _, f := range grantFiles() {
 		outcome, why := tryGrantFile(t, f)

@@ -34,6 +34,7 @@ func extismFolder(t *testing.T) string {
 
 // TestExtism_unmodifiedPluginsServeTheSDK uses unmodified plugins of both kinds with the official SDK's client.
 func TestExtism_unmodifiedPluginsServeTheSDK(t *testing.T) {
+	t.Parallel()
 	s := connect(t, "", extismFolder(t))
 	if got := text(call(t, s, "letters-count", map[string]any{"text": "hello"})); got != "3 vowels" {
 		t.Errorf("the manifest's configuration is not the plugin's: %s", got)

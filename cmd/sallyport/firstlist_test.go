@@ -10,6 +10,7 @@ import (
 
 // A client that lists once, immediately, sees the tools of plugins that have to be compiled first.
 func TestFirstList_isWhole(t *testing.T) {
+	t.Parallel()
 	dir := folder(t)
 	for _, name := range []string{"one", "two", "three", "four"} {
 		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), marked(t, unpacked(t, "misbehave"), name), 0o644); err != nil {

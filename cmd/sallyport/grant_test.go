@@ -55,6 +55,7 @@ func typed(t *testing.T, line, home, answer string) (seen, out string, err error
 // A denial of an effect that was not announced has a command that, typed as printed, adds the grant to the
 // configuration. The host applies it, comments stay, and a quotation mark in a path is escaped.
 func TestGrant_printedCommandAddsTheLine(t *testing.T) {
+	t.Parallel()
 	work := t.TempDir()
 	note := filepath.Join(work, "it's $(touch no) a note.txt")
 	if err := os.WriteFile(note, []byte("remember\n"), 0o600); err != nil {

@@ -85,6 +85,7 @@ func outcome(t *testing.T, s *mcp.ClientSession, tool string, args map[string]an
 }
 
 func TestHostile_filesStayInTheirGrants(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "w")
 	open := filepath.Join(root, "open")
 	for _, dir := range []string{filepath.Join(open, "huge"), filepath.Join(root, "out")} {
@@ -269,6 +270,7 @@ func site(t *testing.T) string {
 }
 
 func TestHostile_requestsStayInTheirGrants(t *testing.T) {
+	t.Parallel()
 	base := site(t)
 	port := base[strings.LastIndex(base, ":")+1:]
 	grants := "[net: GET " + base + "/**, net: GET http://*.test/**, net: GET http://**:" + port + "/**]"
@@ -362,6 +364,7 @@ ask "{\"method\":\"tools/call\",\"params"=invalid
 ask "                              "=limit`
 
 func TestHostile_brokenMessagesAreErrors(t *testing.T) {
+	t.Parallel()
 	s, cmd := hostile(t, "plugins: {hostile: {limits: {deadline: 60s}}}")
 	if got := outcome(t, s, "edges", nil); got != edgesOutcome {
 		t.Errorf("edges: got\n%s\nwant\n%s", got, edgesOutcome)
@@ -489,6 +492,7 @@ var descriptions = map[string]struct {
 }
 
 func TestHostile_manifestsAreChecked(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, guest(t, "misbehave"))
 	for name, d := range descriptions {
 		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), d.module().Bytes(), 0o644); err != nil {

@@ -17,6 +17,7 @@ import (
 // A host killed while calls write leaves no partial file, no partial set of files and no lost key, and its audit log
 // verifies up to a clean tail.
 func TestKill_leavesNoPartialFiles(t *testing.T) {
+	t.Parallel()
 	dir := hostFiles(t, map[string]string{"a": "0", "b": "0", "d/c": "0"})
 	state := filepath.Join(t.TempDir(), "state")
 	plugins := folder(t, guest(t, "effects"))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestLanguages_everyBlockRuns(t *testing.T) {
+	t.Parallel()
 	scripts, _, _ := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
 	runBlocks(t, scripts)
 }
@@ -22,6 +23,7 @@ var extensions = map[string]string{"ts": ".ts", "js": ".js", "go": ".go", "c": "
 
 // The plugins of README are written, built, called and refused as it says.
 func TestREADME_pluginsRun(t *testing.T) {
+	t.Parallel()
 	var section string
 	for _, title := range []string{"A refusal", "Write a plugin"} {
 		_, text, _ := strings.Cut(pageOf(t, "README.md"), "\n## "+title+"\n")

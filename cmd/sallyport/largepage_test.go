@@ -10,6 +10,7 @@ import (
 
 // A page of any size and form is read within an instance's memory, or fails with an error.
 func TestFetch_readsOrRefusesLargePages(t *testing.T) {
+	t.Parallel()
 	pages := map[string]string{}
 	for name, part := range map[string]string{
 		"list":       `<li><a href="/item/%d">item %d</a></li>`,

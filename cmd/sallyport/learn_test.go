@@ -37,6 +37,7 @@ func besideNoHome(t *testing.T) string {
 // The learnt grants, put into the configuration, allow the calls that were denied, and the same calls with different
 // arguments. Other effects stay denied.
 func TestLearn_whatItPrintsIsEnough(t *testing.T) {
+	t.Parallel()
 	site, _ := webSite(t)
 	notes, state := besideNoHome(t), t.TempDir()
 	for _, name := range []string{"a.md", "b.md"} {
@@ -108,6 +109,7 @@ func TestLearn_saysThatNothingIsRecorded(t *testing.T) {
 // TestLearn_printsOneLineForAListArgument learns from allowed effects, and prints one line for effects that follow a
 // list argument.
 func TestLearn_printsOneLineForAListArgument(t *testing.T) {
+	t.Parallel()
 	notes, state := besideNoHome(t), t.TempDir()
 	var steps []step
 	for i := range 12 {
@@ -134,6 +136,7 @@ func TestLearn_printsOneLineForAListArgument(t *testing.T) {
 // The calls of real plugins are covered by a few lines, one form for each effect. Lines that were only tried or are not
 // needed are marked, and effects that no line allows are one line.
 func TestLearn_coversRealPluginsInAFewLines(t *testing.T) {
+	t.Parallel()
 	site, _ := webSite(t)
 	work, state := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(work, "private"), 0o755); err != nil {

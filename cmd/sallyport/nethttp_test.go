@@ -26,6 +26,7 @@ const getTool = `tools:
 
 // TestNetHTTP_blankImportSendsRequestsByTheGate builds a program by hand, with one import for its effect.
 func TestNetHTTP_blankImportSendsRequestsByTheGate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "get.wasm"), "./examples/get")
 	cmd.Dir, cmd.Env = filepath.Join("..", "..", "pdk", "go"), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWORK=off")

@@ -26,6 +26,7 @@ func TestNew_listsWhatIsMissing(t *testing.T) {
 
 // A new script passes its test, and a module that is built of it leaves it in service.
 func TestNew_scriptPassesItsTestAndIsServedBesideItsModule(t *testing.T) {
+	t.Parallel()
 	shell := shellIn(t, t.TempDir())
 	for lang, ext := range map[string]string{"ts": "ts", "js": "js", "python": "py"} {
 		name := "mine_" + lang

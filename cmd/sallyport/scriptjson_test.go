@@ -11,6 +11,7 @@ import (
 // TestScript_everyCharacterInJSON compares JSON and searches in a script with the same functions by single characters, and
 // sends texts of all lengths through a call.
 func TestScript_everyCharacterInJSON(t *testing.T) {
+	t.Parallel()
 	script := filepath.Join("testdata", "scripts", "characters.ts")
 	call := func(tool, arguments string) string {
 		t.Helper()

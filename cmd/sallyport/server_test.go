@@ -34,6 +34,7 @@ func badServer(t *testing.T, handshake string) string {
 }
 
 func TestServer_answersExactlyWhenItMisbehaves(t *testing.T) {
+	t.Parallel()
 	s := connect(t, "plugins: {server: {limits: {deadline: 20s}}}", badServer(t, ""))
 	for _, c := range []struct{ tool, kind, want string }{
 		{"count", "", "1"},
@@ -71,6 +72,7 @@ const imageTime = "2026-01-01T00:00:0"
 
 // All calls begin behind one handshake, if the start of the server has no effect that belongs to its calls.
 func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		handshake, config string
 		image             bool
@@ -132,6 +134,7 @@ func TestServer_ofTheRustSDKAnswers(t *testing.T) {
 
 // What a server makes on its first call is in its image, if none of its answers shows that it was called.
 func TestServer_rehearsesToolsThatKeepNothing(t *testing.T) {
+	t.Parallel()
 	for handshake, rehearsed := range map[string]bool{
 		"cache": true,
 		"state": false,
@@ -325,6 +328,7 @@ func speaking(t *testing.T, version string, transport mcp.Transport) *mcp.Client
 
 // The native server can ask its client in the older era only. As a plugin it can in both.
 func TestServer_ofTheGoSDKEqualsItsNativeSelf(t *testing.T) {
+	t.Parallel()
 	dir, native := sdkServer(t, "everything")
 	alone := speaking(t, "2025-11-25", commandTransport(exec.Command(native)))
 	for _, version := range eras() {

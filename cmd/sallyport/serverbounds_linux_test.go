@@ -13,6 +13,7 @@ import (
 // A call in which the server breaks the protocol ends alone: calls at the same time and later ones are answered, and
 // the memory of the host stays bounded.
 func TestServer_endsNoOtherCallWhenItMisbehaves(t *testing.T) {
+	t.Parallel()
 	dir := badServer(t, "")
 	wasm, err := os.ReadFile(filepath.Join(dir, "server.wasm"))
 	if err != nil {

@@ -43,6 +43,7 @@ func TestServer_keepsItsStateWhenACallIsCancelled(t *testing.T) {
 }
 
 func TestServer_keptAnswersExactlyWhenItMisbehaves(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{"session", "plugin"} {
 		t.Run(state, func(t *testing.T) {
 			const lost = "; its state is lost, and the next call starts it again"

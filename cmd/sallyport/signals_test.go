@@ -87,6 +87,7 @@ func (s *signalled) wantLog(text string) {
 
 // After any of the signals the calls finish, the log says so, and the audit log is closed.
 func TestSignals_finishCallsAndCloseTheAuditLog(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			s := inCall(t, func(*exec.Cmd) {})

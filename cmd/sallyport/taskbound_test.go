@@ -9,6 +9,7 @@ import (
 // A caller over its limit of running tasks gets no task. Tasks that wait for answers do not count, and a finished one
 // makes room.
 func TestTask_refusesOverTheLimit(t *testing.T) {
+	t.Parallel()
 	cmd := program(t, "limits: {tasks: 3}\nplugins: {effects: {limits: {deadline: 60s}, grants: [elicitation]}}", "serve", folder(t, guest(t, "effects")))
 	ownState(cmd, filepath.Join(t.TempDir(), "state"))
 	c := startLines(t, cmd)

@@ -12,6 +12,7 @@ import (
 
 // When a task is cancelled during a request, the request is aborted and none of the task's writes are committed.
 func TestTask_cancelAbortsRequestAndWrites(t *testing.T) {
+	t.Parallel()
 	arrived, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
@@ -55,6 +56,7 @@ func TestTask_cancelAbortsRequestAndWrites(t *testing.T) {
 // A host that stops leaves its tasks to the next one: the outcome of a running request is unknown, and no request is
 // sent twice.
 func TestTask_continuesInTheNextHost(t *testing.T) {
+	t.Parallel()
 	arrived := make(chan struct{}, 9)
 	var again atomic.Bool
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

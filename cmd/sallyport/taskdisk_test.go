@@ -16,6 +16,7 @@ import (
 // While the disk is full no task starts and no task ID is returned, since no task would be left after a crash. When
 // there is space again the same process goes on, and results of running tasks are kept.
 func TestTask_startsNoneOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	arrived, answer := make(chan struct{}, 9), make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
@@ -74,6 +75,7 @@ func TestTask_startsNoneOnAFullDisk(t *testing.T) {
 
 // With an unwritable state folder no task starts.
 func TestTask_startsNoneInAnUnwritableFolder(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.MkdirAll(filepath.Join(state, "state.db"), 0o700); err != nil {
 		t.Fatal(err)

@@ -128,6 +128,7 @@ func (k *killing) live(t *testing.T, c *lineClient) error {
 // With a host that is killed repeatedly during a hundred tasks, each task ends, and no request is sent twice unless it
 // is granted as idempotent.
 func TestKill_everyTaskEndsAndSendsOnce(t *testing.T) {
+	t.Parallel()
 	const kills = 6
 	b := &bank{keys: map[string]int{}, paths: map[string]map[string]bool{}}
 	upstream := httptest.NewServer(b)

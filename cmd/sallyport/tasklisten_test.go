@@ -16,6 +16,7 @@ import (
 // A listener in one process is notified of a task that a second one runs, and that a third continues after the second
 // was killed.
 func TestTaskListen_hearsOfOtherProcesses(t *testing.T) {
+	t.Parallel()
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
 	defer upstream.Close()

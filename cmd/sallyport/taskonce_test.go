@@ -12,6 +12,7 @@ import (
 // A task with an idempotency key continues after its host was killed. A repeated call with the key returns the same
 // task, also while it waits and after its end.
 func TestTask_withAKeyContinuesAfterAKill(t *testing.T) {
+	t.Parallel()
 	arrived := make(chan struct{}, 9)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}

@@ -26,6 +26,7 @@ func keyFile(t *testing.T) string {
 // The tasks of a killed host are not touched by a call, by a host of a different folder or by one with different keys,
 // even if they are requested there. The next host of their folder continues them.
 func TestTask_staysWithItsFolderAndKeys(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	var first sync.Once
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

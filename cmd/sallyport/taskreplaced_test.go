@@ -23,6 +23,7 @@ func marked(t *testing.T, file, mark string) []byte {
 // A task whose plugin file is replaced while it waits continues with the approved bytes, also after a restart. If the
 // new bytes are approved, or the file is removed, it fails with an explanation.
 func TestTask_continuesWithApprovedBytes(t *testing.T) {
+	t.Parallel()
 	original := guest(t, "effects")
 	dir, state := folder(t, original), filepath.Join(t.TempDir(), "state")
 	file := filepath.Join(dir, filepath.Base(original))

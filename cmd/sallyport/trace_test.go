@@ -23,6 +23,7 @@ import (
 // A client's trace ID reaches the plugin's upstream and the audit log, in both eras. Its tracestate and baggage are not
 // sent upstream.
 func TestTrace_reachesUpstreamAndAudit(t *testing.T) {
+	t.Parallel()
 	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	var asked []http.Header
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

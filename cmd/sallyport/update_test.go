@@ -110,6 +110,7 @@ func (w *watched) update(wasm []byte) (screen string) {
 // The update of a plugin that sends a note of last week to another host is shown with that host and the note, before
 // it is approved, whether its grants allow the host or not. Neither host sees a connection meanwhile.
 func TestUpdate_showsNewEffect(t *testing.T) {
+	t.Parallel()
 	for _, granted := range []bool{true, false} {
 		api, evil := newWatchedServer(t), newWatchedServer(t)
 		grants := []string{"net: POST " + api.URL + "/**"}
@@ -156,6 +157,7 @@ func TestUpdate_showsNewEffect(t *testing.T) {
 
 // New bytes that hang or trap end their trial, and the difference is shown. Damaged recordings are counted.
 func TestUpdate_showsFailuresOfNewBytes(t *testing.T) {
+	t.Parallel()
 	api := newWatchedServer(t)
 	w := newWatched(t, "net: POST "+api.URL+"/**")
 	w.send(w.note("plain", "buy milk"), api.URL+"/notes")
@@ -180,6 +182,7 @@ func TestUpdate_showsFailuresOfNewBytes(t *testing.T) {
 
 // The differences of a held plugin are JSON too, without a question.
 func TestApprove_printsEffectsAsJSON(t *testing.T) {
+	t.Parallel()
 	api, evil := newWatchedServer(t), newWatchedServer(t)
 	w := newWatched(t, "net: POST "+api.URL+"/**")
 	w.send(w.note("hidden", evil.URL+"/collect\nthe safe is 12-34-56"), api.URL+"/notes")
