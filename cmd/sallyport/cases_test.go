@@ -167,7 +167,9 @@ func TestTest_namesTheLineOfAWrongFile(t *testing.T) {
 		"grants: ['fs: write ~/**']\ncases: [{call: t}]":                         "c.yaml:1: the cases do not grant files and secrets of this machine",
 		"grants: ['secret: KEY {to: https://a.example/**}']\ncases: [{call: t}]": "the cases do not grant files and secrets of this machine",
 		"grants: [{fs: read /etc/**}]\ncases: [{call: t}]":                       `give the line "fs: read /etc/**" with --grant`,
-		"cases: [": "c.yaml:2: ",
+		"cases: [":  "c.yaml:2: ",
+		"":          "c.yaml:1: the file is empty: write cases:",
+		"# later\n": "c.yaml:1: the file is empty: write cases:",
 	} {
 		dir := writeFiles(t, "rates.ts", ratesScript, "c.yaml", text)
 		cmd := program(t, "", "test", filepath.Join(dir, "rates.ts"), "--cases", filepath.Join(dir, "c.yaml"))
@@ -176,6 +178,17 @@ func TestTest_namesTheLineOfAWrongFile(t *testing.T) {
 			t.Errorf("%s: got %d, %s, want %d, %s", text, cmd.ProcessState.ExitCode(), out, exitError, want)
 		}
 	}
-	out, _ := program(t, "", "test", filepath.Join(t.TempDir(), "a.ts")).CombinedOutput()
-	wantInOrder(t, "no cases", string(out), []string{"there are no cases", "a.cases.yaml"})
+	dir := writeFiles(t, "a.ts", ratesScript)
+	for path, want := range map[string][]string{
+		filepath.Join(dir, "a.ts"): {"there are no cases", "a.cases.yaml"},
+		filepath.Join(dir, "b.ts"): {"b.ts: no such file or directory"},
+		dir:                        {"is a folder", "hint: name the file of the plugin"},
+	} {
+		cmd := program(t, "", "test", path)
+		out, _ := cmd.CombinedOutput()
+		wantInOrder(t, path, string(out), want)
+		if code := cmd.ProcessState.ExitCode(); code != exitError {
+			t.Errorf("%s: got exit code %d, want %d", path, code, exitError)
+		}
+	}
 }

@@ -81,6 +81,9 @@ const caseSeed = "cases"
 func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file string, lines []string) ([]cases.Outcome, error) {
 	f, err := cases.Read(file)
 	if errors.Is(err, os.ErrNotExist) {
+		if err := missingPlugin(plugin); err != nil {
+			return nil, err
+		}
 		return nil, ui.Hint(fmt.Errorf("there are no cases: %s does not exist", file), "write one; sallyport test --help has the form")
 	}
 	if err != nil {
@@ -103,6 +106,18 @@ func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file
 		}
 	}
 	return outcomes, nil
+}
+
+// missingPlugin returns an error for a path without a file, which is the reason that there are no cases beside it.
+func missingPlugin(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: no such file or directory", path)
+	case err == nil && info.IsDir():
+		return ui.Hint(fmt.Errorf("%s is a folder", path), "name the file of the plugin in it")
+	}
+	return nil
 }
 
 // caseRun is one run of all cases, with keys of its own.

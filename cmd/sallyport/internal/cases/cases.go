@@ -89,6 +89,9 @@ func parse(raw []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root == nil {
+		return nil, strictyaml.Errorf(1, "the file is empty: write cases: and below it - call: TOOL")
+	}
 	f := &File{}
 	web := Web{}
 	var list *strictyaml.Node
