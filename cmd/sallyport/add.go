@@ -338,7 +338,10 @@ func chosen(ctx context.Context, s *settings.Settings, c *install.Candidate) (gr
 			text += "    # " + ui.Line(w.why) + "\n"
 		}
 		yes, err := confirm(ctx, text, "grant it?")
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, errUnanswered
+		case err != nil:
 			return nil, nil, err
 		}
 		if yes {

@@ -117,7 +117,10 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 		question = fmt.Sprintf("refuse these bytes of %s for good?", ui.Line(name))
 	}
 	yes, err := confirm(ctx, text.String(), question)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return errUnanswered
+	case err != nil:
 		return err
 	}
 	return record(ctx, std.out, s, v, yes, reject)

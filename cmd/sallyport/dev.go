@@ -105,7 +105,7 @@ func (d *development) run(ctx context.Context, ticks <-chan struct{}) (err error
 	}
 	defer func() {
 		if d.loaded != nil {
-			err = errors.Join(err, d.loaded.close(ctx))
+			err = errors.Join(err, closeWithin(drain, d.loaded.close))
 		}
 		err = errors.Join(err, os.RemoveAll(d.copies))
 	}()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,19 @@ func (d devSession) types(line string) { io.WriteString(d.in, line+"\n") }
 
 func startDev(t *testing.T, args ...string) (d devSession, end func()) {
 	t.Helper()
-	cmd := program(t, "", append([]string{"dev"}, args...)...)
+	d, cmd := startedDev(t, args...)
+	return d, func() {
+		d.in.(io.Closer).Close()
+		wantEnd(t, cmd)
+		for range d.lines {
+		}
+	}
+}
+
+// startedDev is startDev for a test that ends the program itself.
+func startedDev(t *testing.T, args ...string) (d devSession, cmd *exec.Cmd) {
+	t.Helper()
+	cmd = program(t, "", append([]string{"dev"}, args...)...)
 	both, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -63,12 +76,7 @@ func startDev(t *testing.T, args ...string) (d devSession, end func()) {
 		}
 		d.lines <- ended
 	}()
-	return d, func() {
-		in.Close()
-		wantEnd(t, cmd)
-		for range d.lines {
-		}
-	}
+	return d, cmd
 }
 
 // A saved script is loaded, its cases run, and a line calls a tool. A version that fails is reported with its place, and

@@ -63,7 +63,11 @@ func run(ctx context.Context, args []string, std stdio) int {
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	return report(std.err, root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if ctx.Err() != nil && err != nil && err.Error() == context.Canceled.Error() { // a signal, and nothing to tell besides
+		err = errors.New("interrupted")
+	}
+	return report(std.err, err)
 }
 
 // report prints err and returns the exit code.
