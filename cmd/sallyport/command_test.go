@@ -290,6 +290,9 @@ func TestProgram_withoutAToolFileSaysWhatToType(t *testing.T) {
 	if want := "this is a WASI program (it exports _start) without a tool file beside it, which makes tools of its command line: sallyport wrap " + filepath.Join(dir, "command.wasm") + " writes a first one"; err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
+	a := newAdded(t)
+	text := outputOfError(t, a.program("add", filepath.Join(dir, "command.wasm"), a.dir))
+	wantInOrder(t, "add", text, []string{"sallyport wrap " + filepath.Join(dir, "command.wasm") + " writes a first one"})
 }
 
 func TestProgram_misnamedToolFileSaysWhatToRename(t *testing.T) {

@@ -84,14 +84,34 @@ func named(err error, path string) error {
 	if near := toolfile.Misnamed(path); near != "" {
 		return fmt.Errorf("%w: rename %s to %s", err, near, filepath.Base(toolfile.Beside(path)))
 	}
+	if silent {
+		return &ProgramError{Path: path, Silent: err}
+	}
+	return &ProgramError{Path: path}
+}
+
+// ProgramError is returned for a WASI program without a tool file that is no MCP server. Its text has the command that
+// writes one.
+type ProgramError struct {
+	Path   string // the file that the command names
+	Silent error  // the reason that it is no server; nil if it was not started
+}
+
+// Error returns the reason and the command.
+func (e *ProgramError) Error() string {
+	path := e.Path
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
 		path = strconv.Quote(path)
 	}
-	if silent {
-		return fmt.Errorf("%w: sallyport wrap %s writes a first one; and it is no MCP server that answers on its standard input: %w", errCommand, path, err)
+	text := fmt.Sprintf("%v: sallyport wrap %s writes a first one", errCommand, path)
+	if e.Silent != nil {
+		text += fmt.Sprintf("; and it is no MCP server that answers on its standard input: %v", e.Silent)
 	}
-	return fmt.Errorf("%w: sallyport wrap %s writes a first one", err, path)
+	return text
 }
+
+// Unwrap returns the reason that it is no server.
+func (e *ProgramError) Unwrap() error { return e.Silent }
 
 // Detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.
 func Detect(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {

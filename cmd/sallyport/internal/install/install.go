@@ -213,6 +213,11 @@ func (c *Candidate) examine(ctx context.Context, log *slog.Logger, l *lock.Lock)
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
 	d, err := plugin.Inspect(ctx, file, host.Dialects(), plugin.NewDescriber(h.Engine, h.Gates))
+	if program, ok := errors.AsType[*plugin.ProgramError](err); ok {
+		if program.Path = filepath.Base(c.File); filepath.IsAbs(c.Origin.From) {
+			program.Path = c.Origin.From
+		}
+	}
 	if err != nil {
 		return cmp.Or(errors.Unwrap(err), err) // without the staged file
 	}
