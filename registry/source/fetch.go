@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/command"
 )
@@ -233,6 +234,9 @@ func artifactOf(r Ref, content []byte) (*Artifact, error) {
 	case extModule, extPrompt, extSkill, extManifest:
 		return a, nil
 	case "":
+		if script.Is(a.file) {
+			return nil, errors.New("it is a script: sallyport build makes a module of it, or copy it with its imports into the plugin folder, which serves it as it is")
+		}
 		if strings.HasPrefix(string(content), "\x00asm") {
 			a.Ext = extModule
 			return a, nil

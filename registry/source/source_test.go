@@ -80,6 +80,7 @@ func TestFetch_readsFilesAndFolders(t *testing.T) {
 	put("w.wasm", string(wasm))
 	put("w.tool.yaml", "tools: []")
 	put("readme.txt", "x")
+	put("hello.ts", "x")
 	for _, from := range []string{dir, filepath.Join(dir, "w.wasm"), filepath.Join(dir, "w.tool.yaml")} {
 		a, err := fetch(t, from)
 		if err != nil || !bytes.Equal(a.Content, wasm) || string(a.Tool) != "tools: []" || a.Stem != "w" || a.Origin.Digest != fileid.Digest(wasm) {
@@ -99,7 +100,7 @@ func TestFetch_readsFilesAndFolders(t *testing.T) {
 	if _, err := fetch(t, dir); err == nil || !strings.Contains(err.Error(), "has 2 plugins") {
 		t.Errorf("two plugins: got %v, want them refused", err)
 	}
-	for name, want := range map[string]string{"readme.txt": "it is no plugin file", "none.wasm": "no such file"} {
+	for name, want := range map[string]string{"readme.txt": "it is no plugin file", "none.wasm": "no such file", "hello.ts": "it is a script: sallyport build"} {
 		if _, err := fetch(t, filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
