@@ -169,7 +169,7 @@ func (s *Secret) check(line int) error {
 	case s.PerPrincipal && s.From != "":
 		return failf(line, "from is one value for all callers: leave it out, and sallyport secret set %s --principal NAME keeps the value of each", s.Name)
 	case len(s.to) == 0 && !s.Reveal:
-		return failf(line, "a secret goes somewhere: write to: https://api.example.com/**")
+		return failf(line, "a secret goes somewhere: write such as \"secret: %s {to: https://api.example.com/**}\"", s.Name)
 	case s.Text != "" && len(s.to) == 0:
 		return failf(line, "as needs to: the addresses that the value goes to")
 	}

@@ -28,8 +28,8 @@ func TestSecret_formatsCanonically(t *testing.T) {
 func TestSecret_explainsErrors(t *testing.T) {
 	const as = `as says where the value goes: write such as as: "Authorization: Bearer {secret}" or as: "?key={secret}"`
 	for line, want := range map[string]string{
-		`secret: T`:                                        "a secret goes somewhere: write to: https://api.example.com/**",
-		`secret: T {as: "X: {secret}"}`:                    "a secret goes somewhere: write to: https://api.example.com/**",
+		`secret: T`:                                        `a secret goes somewhere: write such as "secret: T {to: https://api.example.com/**}"`,
+		`secret: T {as: "X: {secret}"}`:                    `a secret goes somewhere: write such as "secret: T {to: https://api.example.com/**}"`,
 		`secret: T {reveal: true, as: "X: {secret}"}`:      "as needs to: the addresses that the value goes to",
 		`secret: T {to: https://a/, as: "{secret}"}`:       as,
 		`secret: T {to: https://a/, as: "X: y"}`:           as,
