@@ -38,7 +38,7 @@ func TestFrontMatter_namesTheLine(t *testing.T) {
 		"---\na: &x 1\nb: *x\n---\n":         "line 2: anchors and aliases are not read here; write the value out",
 		"---\nx: 1\na: !!binary aGk=\n---\n": "line 3: tags are not read here; remove !!binary",
 		"---\n[a]: 1\n---\n":                 "line 2: a key must be plain text",
-		"---\na: b: c\n---\n":                "line 2: mapping values are not allowed in this context",
+		"---\na: b: c\n---\n":                "line 2: mapping values are not allowed in this context: put a text with \": \" in it into quotes, or correct the blanks that begin the line",
 		"---\na: 1\n...\nb: 2\n---\n":        "line 4: did not find expected <document start>",
 		"---\na: 1\n--- # b\nb: 2\n---\n":    "holds more than one document",
 		"\xff":                               "the file is not UTF-8",

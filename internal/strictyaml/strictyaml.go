@@ -92,7 +92,7 @@ func size(bytes int) string {
 // fromParser matches the errors of the library's parser.
 var fromParser = regexp.MustCompile(`^did not find expected (<|node|key|'-'|',')|^found (duplicate|incompatible|undefined)`)
 
-// syntaxError converts "yaml: line 3: …" to an error at that line, and names a tab as its cause.
+// syntaxError converts "yaml: line 3: …" to an error at that line, and says what the writer most likely did.
 func syntaxError(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
@@ -105,6 +105,8 @@ func syntaxError(data []byte, err error) error {
 	}
 	if tabbed(data, line) {
 		text = "a tab begins this line: YAML wants blanks"
+	} else if strings.HasPrefix(text, "mapping values are not allowed") {
+		text += `: put a text with ": " in it into quotes, or correct the blanks that begin the line`
 	}
 	return Errorf(line, "%s", text)
 }

@@ -35,7 +35,7 @@ func TestParse_refusesHiddenMeaning(t *testing.T) {
 		"text behind the end":   {"a: 1\n...\n]\n", "line 3: did not find expected <document start>"},
 		"list as the root":      {"\n- a\n", "line 2: want keys and values at the top level"},
 		"tab":                   {"a:\n\tb: 1\n", "line 2: a tab begins this line: YAML wants blanks"},
-		"syntax error":          {"\na: b: c\n", "line 2: mapping values are not allowed in this context"},
+		"syntax error":          {"\na: b: c\n", "line 2: mapping values are not allowed in this context: put a text with \": \" in it into quotes, or correct the blanks that begin the line"},
 		"open bracket":          {"a: 1\n\nb: [1, 2\nc: 3\n", "line 3: did not find expected ',' or ']'"},
 		"too deep":              {"a: " + strings.Repeat("[", 9) + strings.Repeat("]", 9), "line 1: nested deeper than 8"},
 		"too large":             {"#" + strings.Repeat("x", 1<<20), "larger than 1 MiB"},

@@ -108,7 +108,7 @@ func TestLoad_errorsNameFileAndLine(t *testing.T) {
 		{"merge", "<<: {}\n", ":1: a key must be plain text"},
 		{"tab", "http:\n\taddr: x\n", ":2: a tab begins this line: YAML wants blanks"},
 		{"value of a list", "dir: [a]\n", ":1: dir: want one value"},
-		{"syntax", "\ndir: a: b\n", ":2: mapping values are not allowed in this context"},
+		{"syntax", "\ndir: a: b\n", ":2: mapping values are not allowed in this context: put a text with \": \" in it into quotes"},
 		{"text behind the end", "dir: a\n...\n]\n", ":3: did not find expected <document start>"},
 		{"two documents", "dir: a\n---\ndir: b\n", ": holds more than one document"},
 		{"a list", "- a\n", ":1: want keys and values at the top level"},
