@@ -83,6 +83,9 @@ func (w Who) Includes(name string) bool {
 	return w.Has(Identity{Principal: name})
 }
 
+// Groups returns the groups that the set names.
+func (w Who) Groups() []string { return slices.Clone(w.groups) }
+
 // Scopes returns the scopes that the set names.
 func (w Who) Scopes() []string { return slices.Clone(w.scopes) }
 

@@ -113,8 +113,13 @@ func TestExamine_namesEachFault(t *testing.T) {
 		"a secret": {"", func(i *installation) {
 			i.Secrets = func() ([]Secret, error) { return []Secret{{"KEY", "a", "unset: set it", ""}}, nil }
 		}, Warning, "secret KEY", "a uses it: unset: set it"},
-		"no program for signatures": {requires, nil, Problem, "signatures", "sallyport-sigstore is missing"},
-		"no trusted root":           {requires, nil, Problem, "signatures", "there is no trusted root"},
+		"a rule for a group that is misspelled": {"groups: {ops: ['token:a']}\nplugins: {a: {callers: [{who: ['group:ops', 'group:opps']}]}}", nil,
+			Warning, "plugins.a.callers", "it names group:opps, which nobody is in"},
+		"limits for a scope without a sign-in": {"plugins: {a: {limits: {for: [{who: ['scope:read'], deadline: 1s}]}}}", nil,
+			Warning, "plugins.a.limits.for", "it names scope:read, which nobody has"},
+		"a quota of an unknown group": {"quotas: [{who: ['group:ops'], per: 1h, calls: 1}]", nil, Warning, "quotas", "group:ops"},
+		"no program for signatures":   {requires, nil, Problem, "signatures", "sallyport-sigstore is missing"},
+		"no trusted root":             {requires, nil, Problem, "signatures", "there is no trusted root"},
 		"an old trusted root": {requires, func(i *installation) {
 			write(t, filepath.Join(i.home, "state", "trusted_root.json"), "{}")
 			i.Now = i.Now.AddDate(1, 0, 0)
@@ -134,6 +139,17 @@ func TestExamine_namesEachFault(t *testing.T) {
 			t.Errorf("got %+v, want a %s about %s with %q", r.Findings, c.level, c.topic, c.text)
 		})
 	}
+}
+
+func TestExamine_namesTheCommandForAClientOnALostFolder(t *testing.T) {
+	i := installed(t, "")
+	write(t, filepath.Join(i.home, ".codex", "config.toml"), "[mcp_servers.tools]\ncommand = '"+i.Program+"'\nargs = ['serve', '/nowhere']\n")
+	for _, f := range Examine(t.Context(), i.Subject).Findings {
+		if f.Topic == "client codex" && f.Next == "sallyport client-config codex --remove --name tools" {
+			return
+		}
+	}
+	t.Error("got no command that removes the entry")
 }
 
 func TestExamine_findsNothingInAGoodInstallation(t *testing.T) {

@@ -39,6 +39,7 @@ func Examine(ctx context.Context, s Subject) *Report {
 	s.folders(r)
 	s.plugins(ctx, r)
 	s.grants(r)
+	s.callers(r)
 	s.signatures(r)
 	s.records(ctx, r)
 	s.wiring(r)

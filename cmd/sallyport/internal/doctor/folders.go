@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/install"
@@ -58,11 +59,29 @@ func (s Subject) stateFolder(r *Report) {
 	case !info.IsDir():
 		r.add(Problem, "state folder", "%s is a file, not a folder", dir)
 	default:
+		if err := takes(dir, info); err != nil {
+			r.add(Problem, "state folder", "nothing can be written to %s, so that no host starts: %v", dir, err).next("make room, or make it yours to write, or name another folder: --state FOLDER")
+			return
+		}
 		used := sizeOf(dir)
 		r.add(OK, "state folder", "%s, %s: audit log %s, compiled %s, approved %s, recorded %s", dir, size(used), size(sizeOf(s.Settings.State().Audit())),
 			size(sizeOf(s.Settings.State().Compiled())), size(sizeOf(s.Settings.State().Approved())), size(sizeOf(s.Settings.State().Recorded())))
 		s.writableByOthers(r, "state folder", dir, info)
 	}
+}
+
+// probeSize is the size of the file that is written to examine a folder: more than the pages that a store adds at once.
+const probeSize = 64 << 10
+
+// takes returns the reason that a folder takes no files: its mode, a file system that is read-only, a full disk. The folder
+// keeps its time, which the clock is compared with.
+func takes(dir string, before fs.FileInfo) error {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, probeSize))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()), os.Chtimes(dir, time.Time{}, before.ModTime()))
 }
 
 // writableByOthers reports a file or folder that other users of this machine can change.

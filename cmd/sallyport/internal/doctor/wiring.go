@@ -52,7 +52,7 @@ func (s Subject) entry(r *Report, client, file string, e clients.Entry) {
 	case err != nil:
 		r.add(Problem, topic, "%s names %s as %s, which cannot be started: %v", file, e.Command, e.Name, cause(err)).next(rewire)
 	case e.Dir != "" && !exists(e.Dir):
-		r.add(Warning, topic, "its entry %s serves %s, and there is no such folder", e.Name, e.Dir)
+		r.add(Warning, topic, "its entry %s serves %s, and there is no such folder", e.Name, e.Dir).next("sallyport client-config " + client + " --remove --name " + e.Name)
 	case !sameProgram(found, s.Program):
 		r.add(Note, topic, "its entry %s starts %s, which is not this program", e.Name, found)
 	default:

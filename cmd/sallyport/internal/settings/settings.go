@@ -2,8 +2,10 @@ package settings
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -28,6 +30,9 @@ type Settings struct {
 
 	// Auth is how callers over HTTP sign in, without the address; nil if they do not.
 	Auth *oauth.Options
+
+	// Groups are the names of the groups that the file makes, sorted.
+	Groups []string
 
 	// Quotas limit the use of callers.
 	Quotas []usage.Quota
@@ -64,6 +69,11 @@ func Load(o Options) (*Settings, error) {
 	if s.Auth, err = readAuth(root, filepath.Dir(s.File)); err != nil {
 		return nil, inFile(s.File, err)
 	}
+	known, err := readGroups(root)
+	if err != nil {
+		return nil, inFile(s.File, err)
+	}
+	s.Groups = slices.Sorted(maps.Keys(known))
 	if s.Plugins, err = readPlugins(root, s.Ceiling); err != nil {
 		return nil, inFile(s.File, err)
 	}
