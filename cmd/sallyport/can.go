@@ -85,7 +85,7 @@ func can(ctx context.Context, s *settings.Settings, std stdio, id ident.Identity
 	all := h.Registry.Snapshot()
 	tool, ok := all.Tool(name)
 	if !ok {
-		fmt.Fprintf(std.out, "refused: no plugin publishes a tool %s\n", ui.Line(name))
+		fmt.Fprintf(std.out, "refused: no plugin in %s publishes a tool %s\n", ui.Line(s.Text("dir")), ui.Line(name))
 		return exitCode(exitTool)
 	}
 	_, ok = all.For(id).Tool(name)

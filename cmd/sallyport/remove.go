@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,16 +48,21 @@ Exit code 1: you said no, and nothing was changed.`,
 // remove asks, and removes a plugin.
 func remove(ctx context.Context, s *settings.Settings, std stdio, name string, purge bool, w wiring) error {
 	r, err := install.PrepareRemoval(s, name)
-	if errors.Is(err, install.ErrAbsent) {
-		return ui.Hint(err, "sallyport list names those that are there")
-	}
-	if err != nil {
+	var elsewhere *install.ElsewhereError
+	switch {
+	case errors.As(err, &elsewhere):
+		return ui.Hint(err, "sallyport remove %s %s removes it", name, settings.Quoted(elsewhere.Folder))
+	case errors.Is(err, install.ErrAbsent):
+		return ui.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
+	case err != nil:
 		return err
+	case len(r.Files) == 0 && !purge:
+		return ui.Hint(fmt.Errorf("%w %q in %s: only its pin is left", install.ErrAbsent, name, s.Text("dir")), "--purge removes that too, with your answers and its keys")
 	}
 	if err := agreed(ctx, std, removalText(r, purge), "remove it?"); err != nil {
 		return err
 	}
-	removal := consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: strings.Join(r.Files, " ")}
+	removal := consent.Answered{By: consent.ByTerminal, Answer: "remove", Plugin: r.Name, Digest: r.Pin.Digest, What: cmp.Or(strings.Join(r.Files, " "), "its pin")}
 	if err := host.Change(s, func() error { return r.Remove(ctx, purge) }, removal); err != nil {
 		return err
 	}

@@ -70,7 +70,11 @@ func addedPlugins(s *settings.Settings, names []string) (all []addedPlugin, err 
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(f addedPlugin) bool { return f.name == name }) {
-			return nil, ui.Hint(fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir")), "sallyport add SOURCE --name %s --replace names one", name)
+			err := fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir"))
+			if pin, ok := l.Pin(name); ok && pin.Origin != nil {
+				return nil, ui.Hint(err, "sallyport update %s --dir %s looks into the folder that it was added to", name, settings.Quoted(pin.Folder))
+			}
+			return nil, ui.Hint(err, "sallyport add SOURCE --name %s --replace names one", name)
 		}
 	}
 	return all, nil

@@ -29,6 +29,15 @@ type Removal struct {
 // ErrAbsent is returned for a name without a file and without a pin.
 var ErrAbsent = errors.New("there is no such plugin")
 
+// ElsewhereError is returned for a plugin whose file is not in the folder, but in the one that its pin names: hosts serve it
+// from there.
+type ElsewhereError struct{ Name, Dir, Folder string }
+
+// Error names both folders.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("there is no plugin %q in %s: its file is in %s", e.Name, e.Dir, e.Folder)
+}
+
 // PrepareRemoval finds the files and the pin of a plugin. Nothing changes before Remove.
 func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
@@ -50,6 +59,8 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 	switch {
 	case len(r.Files) > 1:
 		return nil, fmt.Errorf("more than one file is the plugin %s: %s; remove one by hand", name, strings.Join(r.Files, ", "))
+	case len(r.Files) == 0 && r.Pin.Folder != "" && exists(filepath.Join(r.Pin.Folder, r.Pin.File)):
+		return nil, &ElsewhereError{Name: name, Dir: s.Text("dir"), Folder: r.Pin.Folder}
 	case len(r.Files) == 0 && r.Pin.Digest == "":
 		return nil, fmt.Errorf("%w %q in %s", ErrAbsent, name, s.Text("dir"))
 	}
