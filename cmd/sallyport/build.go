@@ -71,7 +71,7 @@ func buildScript(std stdio, file, out string) error {
 	if err := writeModule(out, wasm); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(out))
+	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(settings.Quoted(out)))
 	return nil
 }
 
@@ -105,7 +105,8 @@ func buildGo(ctx context.Context, std stdio, target, out string) error {
 	}
 	fmt.Fprintf(std.out, "built %s, %d bytes, from %s\n", ui.Line(out), len(b.Wasm), ui.Line(origin(&b.Source)))
 	fmt.Fprintln(std.out, "an MCP server is ready as it is; a command-line program needs a tool file, which wrap drafts:")
-	fmt.Fprintf(std.out, "  sallyport inspect %s\n  sallyport wrap %s\n", ui.Line(out), ui.Line(out))
+	word := ui.Line(settings.Quoted(out))
+	fmt.Fprintf(std.out, "  sallyport inspect %s\n  sallyport wrap %s\n", word, word)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
@@ -64,21 +66,28 @@ func newNew(std stdio) *cobra.Command {
 func listLanguages(std stdio, all map[string]project) error {
 	for _, lang := range slices.Sorted(maps.Keys(all)) {
 		state := "needs no tools"
-		var missing []string
-		for _, t := range all[lang].needs {
-			state = "ready"
-			if path, err := exec.LookPath(t.program); err != nil || t.present != nil && !t.present(path) {
-				missing = append(missing, t.program+": "+t.install)
-			}
-		}
-		if len(missing) > 0 {
-			state = "missing: " + strings.Join(missing, "; ")
+		if len(all[lang].needs) > 0 {
+			state = cmp.Or(all[lang].missing(), "ready")
 		}
 		if _, err := fmt.Fprintf(std.out, "%-14s %s\n", lang, state); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// missing names the tools that this machine lacks, and how to get each; "" if it has all.
+func (p project) missing() string {
+	var tools []string
+	for _, t := range p.needs {
+		if path, err := exec.LookPath(t.program); err != nil || t.present != nil && !t.present(path) {
+			tools = append(tools, t.program+": "+t.install)
+		}
+	}
+	if len(tools) == 0 {
+		return ""
+	}
+	return "missing: " + strings.Join(tools, "; ")
 }
 
 // writeProject writes a project into a new folder. A folder that exists is left alone.
@@ -104,6 +113,9 @@ func writeProject(std stdio, dir string, p project) error {
 			fmt.Fprintf(std.out, "wrote %s\n", ui.Line(path))
 		}
 	}
-	_, err := io.WriteString(std.out, strings.NewReplacer("DIR", ui.Line(dir), "NAME", name).Replace(p.next))
+	if missing := p.missing(); missing != "" {
+		fmt.Fprintln(std.out, missing)
+	}
+	_, err := io.WriteString(std.out, strings.NewReplacer("DIR", ui.Line(settings.Quoted(dir)), "NAME", name).Replace(p.next))
 	return err
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 )
 
 func TestNew_listsWhatIsMissing(t *testing.T) {
@@ -24,6 +27,25 @@ func TestNew_listsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A project in a language whose tools are missing says so when it is written. A path with blanks is one word of the
+// commands to type.
+func TestNew_saysWhatIsMissingAndQuotesItsFolder(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	above := filepath.Join(t.TempDir(), "my work")
+	if err := os.Mkdir(above, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[string][]string{"c": {"missing: clang: ", "make -C "}, "ts": {"sallyport serve "}} {
+		var out strings.Builder
+		dir := filepath.Join(above, lang)
+		if err := writeProject(stdio{out: &out}, dir, projects()[lang]); err != nil {
+			t.Fatal(err)
+		}
+		want[len(want)-1] += settings.Quoted(dir)
+		wantInOrder(t, lang, out.String(), want)
+	}
+}
+
 // A new script passes its test, and a module that is built of it leaves it in service.
 func TestNew_scriptPassesItsTestAndIsServedBesideItsModule(t *testing.T) {
 	t.Parallel()
@@ -34,7 +56,8 @@ func TestNew_scriptPassesItsTestAndIsServedBesideItsModule(t *testing.T) {
 		wantInOrder(t, "new", shell("sallyport new "+name+" --lang "+lang), []string{"wrote " + name + "/" + name + ".cases.yaml\n", "sallyport test " + name + "/" + file + "\n"})
 		wantInOrder(t, "test", shell("cd "+name+" && sallyport test "+file), []string{"1 case passed"})
 		wantInOrder(t, "build", shell("cd "+name+" && sallyport build "+file), []string{"built build/" + name + ".wasm"})
-		wantInOrder(t, "list", shell("sallyport list "+name), []string{name, "loaded", "1 tool"})
+		wantInOrder(t, "build -o", shell("cd "+name+" && sallyport build "+file+" -o 'my build.wasm'"), []string{"sallyport pack 'my build.wasm'"})
+		wantInOrder(t, "list", shell("rm "+name+"/my*.wasm && sallyport list "+name), []string{name, "loaded", "1 tool"})
 	}
 }
 

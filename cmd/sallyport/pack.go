@@ -52,7 +52,7 @@ func packed(ctx context.Context, s *settings.Settings, std stdio, file string) (
 		return m, fmt.Errorf("%s: it is text without code, which needs no packing", file)
 	}
 	if script.Is(file) {
-		return m, ui.Hint(fmt.Errorf("%s: a script is served as it is, which needs no packing", file), "sallyport build %s makes a module of it", ui.Line(file))
+		return m, ui.Hint(fmt.Errorf("%s: a script is served as it is, which needs no packing", file), "sallyport build %s makes a module of it", ui.Line(settings.Quoted(file)))
 	}
 	if m.description, err = describeFile(ctx, s, std, file); err != nil {
 		return m, err

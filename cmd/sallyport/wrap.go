@@ -84,7 +84,7 @@ func wrap(ctx context.Context, s *settings.Settings, std stdio, file string, for
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s, %s\n", ui.Line(out), ui.Count(len(commands.list), "tool"), ui.Count(options, "option"))
 	fmt.Fprintln(std.out, "the help is written for people: read the file and mend it, then check it:")
-	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(file))
+	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(settings.Quoted(file)))
 	return nil
 }
 
