@@ -58,6 +58,8 @@ func newInspect(std stdio) *cobra.Command {
 func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*plugin.Description, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
+	} else if info.IsDir() {
+		return nil, ui.Hint(fmt.Errorf("%s is a folder, not a file", ui.Line(file)), "name one file in it; sallyport list looks at a folder")
 	} else if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}

@@ -32,6 +32,12 @@ func TestInspect_printsPublicNames(t *testing.T) {
 }
 
 // A prompt and a skill are plugins, and an unknown key of a prompt is a warning of inspect and list.
+func TestInspect_ofAFolderNamesList(t *testing.T) {
+	dir := t.TempDir()
+	out := outputOfError(t, program(t, "", "inspect", dir))
+	wantInOrder(t, "inspect", out, []string{dir + " is a folder, not a file", "hint: ", "sallyport list"})
+}
+
 func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "review.prompt.md")
