@@ -212,7 +212,7 @@ func (o *Options) Check() error {
 		return o.checkSocket()
 	}
 	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
-		return fmt.Errorf("the address %q is neither HOST:PORT nor unix:/PATH", o.Addr)
+		return fmt.Errorf("the address %q is neither HOST:PORT, such as 127.0.0.1:8470, nor unix:/PATH", o.Addr)
 	}
 	return o.checkReach()
 }

@@ -34,9 +34,9 @@ func TestOptions_checkRefusesUnsafeListeners(t *testing.T) {
 		{"proxy without tokens", &Options{BehindProxy: true}, "127.0.0.1:8470 behind a proxy can be reached from other machines: add tokens (sallyport token NAME)"},
 		{"socket and proxy without tokens", &Options{Addr: "unix:/run/x", BehindProxy: true}, "unix:/run/x behind a proxy can be reached from other machines: add tokens (sallyport token NAME)"},
 
-		{"no port", &Options{Addr: "127.0.0.1"}, `the address "127.0.0.1" is neither HOST:PORT nor unix:/PATH`},
-		{"empty port", &Options{Addr: "127.0.0.1:"}, `the address "127.0.0.1:" is neither HOST:PORT nor unix:/PATH`},
-		{"a URL", &Options{Addr: "http://127.0.0.1:80"}, `the address "http://127.0.0.1:80" is neither HOST:PORT nor unix:/PATH`},
+		{"no port", &Options{Addr: "127.0.0.1"}, `the address "127.0.0.1" is neither HOST:PORT, such as 127.0.0.1:8470, nor unix:/PATH`},
+		{"empty port", &Options{Addr: "127.0.0.1:"}, `the address "127.0.0.1:" is neither HOST:PORT, such as 127.0.0.1:8470, nor unix:/PATH`},
+		{"a URL", &Options{Addr: "http://127.0.0.1:80"}, `the address "http://127.0.0.1:80" is neither HOST:PORT, such as 127.0.0.1:8470, nor unix:/PATH`},
 		{"no socket", &Options{Addr: "unix:"}, `the address "unix:" names no socket: write unix:/PATH`},
 		{"socket with TLS", &Options{Addr: "unix:/x", TLSCert: "c", TLSKey: "k"}, "a unix socket has no TLS: leave --tls-cert and --tls-key out"},
 		{"half TLS", &Options{TLSCert: "c"}, "TLS needs both --tls-cert and --tls-key"},
