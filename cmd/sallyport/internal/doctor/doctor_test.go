@@ -101,8 +101,8 @@ func TestExamine_namesEachFault(t *testing.T) {
 			write(t, filepath.Join(i.home, ".claude.json"), `{"mcpServers":{"sallyport":{"command":"/nowhere/sallyport","args":["serve","/x"]}}}`)
 		}, Problem, "client claude-code", "/nowhere/sallyport as sallyport, which cannot be started"},
 		"a client on a lost folder": {"", func(i *installation) {
-			write(t, filepath.Join(i.home, ".codex", "config.toml"), "[mcp_servers.tools]\ncommand = '"+i.Program+"'\nargs = ['serve', '/nowhere']\n")
-		}, Warning, "client codex", "its entry tools serves /nowhere"},
+			write(t, filepath.Join(i.home, ".codex", "config.toml"), "[mcp_servers.'a;b']\ncommand = '"+i.Program+"'\nargs = ['serve', '/nowhere']\n")
+		}, Warning, "client codex", "its entry a;b serves /nowhere"},
 		"a broken client": {"", func(i *installation) { write(t, filepath.Join(i.home, ".claude.json"), "{") },
 			Warning, "client claude-code", "not JSON"},
 		"a clock that is behind": {"", func(i *installation) { i.Now = i.Now.Add(-time.Hour) }, Problem, "clock", "was changed at"},
@@ -143,9 +143,9 @@ func TestExamine_namesEachFault(t *testing.T) {
 
 func TestExamine_namesTheCommandForAClientOnALostFolder(t *testing.T) {
 	i := installed(t, "")
-	write(t, filepath.Join(i.home, ".codex", "config.toml"), "[mcp_servers.tools]\ncommand = '"+i.Program+"'\nargs = ['serve', '/nowhere']\n")
+	write(t, filepath.Join(i.home, ".codex", "config.toml"), "[mcp_servers.'a;b']\ncommand = '"+i.Program+"'\nargs = ['serve', '/nowhere']\n")
 	for _, f := range Examine(t.Context(), i.Subject).Findings {
-		if f.Topic == "client codex" && f.Next == "sallyport client-config codex --remove --name tools" {
+		if f.Topic == "client codex" && f.Next == "sallyport client-config codex --remove --name 'a;b'" {
 			return
 		}
 	}
