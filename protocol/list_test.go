@@ -56,7 +56,7 @@ func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 	defer c.Close()
 	handle(t, c, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`)
 	r := newRequest(c, envelope.Call{ID: json.RawMessage(`"an id"`)}, nil)
-	result, err := s.views.Of(s.catalog).Tools.Page(nil, false)
+	result, err := s.views.For(s.catalog, identity.Identity{}).Tools.Page(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,12 +72,12 @@ func TestList_allocatesOnlyRequestAndResponse(t *testing.T) {
 func TestServer_preparesListsOncePerSnapshot(t *testing.T) {
 	catalog := newCatalog(t, nil)
 	s := NewServer(catalog, nil)
-	first := s.views.Of(s.catalog)
-	if s.views.Of(s.catalog) != first {
+	first := s.views.For(s.catalog, identity.Identity{})
+	if s.views.For(s.catalog, identity.Identity{}) != first {
 		t.Error("prepared again without a change")
 	}
 	addTools(t, catalog, nil, "more", []string{"x"})
-	second := s.views.Of(s.catalog)
+	second := s.views.For(s.catalog, identity.Identity{})
 	if second == first || len(second.Snapshot.Tools) != len(first.Snapshot.Tools)+1 {
 		t.Error("a change is not seen")
 	}
@@ -97,7 +97,7 @@ func TestServer_headerParamsAreThoseOfTheTool(t *testing.T) {
 // Definitions reach both eras unchanged, except for reserved keys.
 func TestList_keepsDefinitions(t *testing.T) {
 	s := NewServer(newCatalog(t, nil), nil)
-	v := s.views.Of(s.catalog)
+	v := s.views.For(s.catalog, identity.Identity{})
 	for _, modern := range []bool{true, false} {
 		list, err := v.Tools.Page(nil, modern)
 		if err != nil {

@@ -83,9 +83,9 @@ func TestAhead_loadsCompiledModulesAfterTheFirstList(t *testing.T) {
 	prepared := make(chan bool, 1)
 	prepare := r.ahead.prepare
 	r.ahead.prepare = func(ctx context.Context, m *plugin.Module) {
-		before := o.Engine.Loaded()
+		before := o.Engine.Stats().Loaded
 		prepare(ctx, m)
-		prepared <- o.Engine.Loaded() > before
+		prepared <- o.Engine.Stats().Loaded > before
 	}
 	r.ahead.after = time.Hour
 	r.watchFolders(t.Context())
@@ -125,14 +125,14 @@ func TestAhead_expectsTheMostUsed(t *testing.T) {
 		}
 		r.ahead.after = time.Hour
 		r.ahead.expect()
-		eventually(t, "loaded", func() bool { return o.Engine.Loaded() > 0 })
+		eventually(t, "loaded", func() bool { return o.Engine.Stats().Loaded > 0 })
 		r.watchFolders(t.Context())
 		r.life.work.Go(r.ahead.run)
 		if stays {
 			eventually(t, "taken", moduleAt(r, path).Ready)
 			wantSays(t, r, "p-say", "1")
 		} else {
-			eventually(t, "unloaded", func() bool { return o.Engine.Loaded() == 0 })
+			eventually(t, "unloaded", func() bool { return o.Engine.Stats().Loaded == 0 })
 		}
 		closeNow(t, r)
 	}

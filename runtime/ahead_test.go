@@ -26,10 +26,10 @@ func TestEngine_LoadAhead_sharesTheCodeWithCompile(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{CacheDir: dir})
 	release := e.LoadAhead(digest)
 	compiled := compile(t, e, m)
-	size := e.Loaded()
+	size := e.Stats().Loaded
 	release()
-	if size == 0 || e.Loaded() != size {
-		t.Errorf("got %d bytes loaded, and %d after the release; want the same, not 0", size, e.Loaded())
+	if size == 0 || e.Stats().Loaded != size {
+		t.Errorf("got %d bytes loaded, and %d after the release; want the same, not 0", size, e.Stats().Loaded)
 	}
 	got, err := runtime.NewPool(compiled, run{}, nil).Call(t.Context(), runtime.Request{}, nil)
 	if string(got) != "5" || err != nil {
@@ -65,7 +65,7 @@ func TestEngine_LoadAhead_leavesNothingUnlessCompileTakesIt(t *testing.T) {
 	again := e.LoadAhead(digest) // of a second registry, perhaps
 	release()
 	again()
-	if n := e.Loaded(); n != 0 {
+	if n := e.Stats().Loaded; n != 0 {
 		t.Errorf("got %d bytes loaded, want 0", n)
 	}
 	e.LoadAhead("unknown")()

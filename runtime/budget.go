@@ -59,12 +59,6 @@ func (e *Engine) LimitLoaded(bytes uint64) {
 	}
 }
 
-// Loaded returns the memory of the code and the images of all plugins, in bytes.
-func (e *Engine) Loaded() uint64 {
-	_, size := e.loaded.idle()
-	return size
-}
-
 // find returns the code with a digest, with a new reference; nil if there is none.
 func (b *budget) find(digest string) *code {
 	b.mu.Lock()

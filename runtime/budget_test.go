@@ -33,7 +33,7 @@ func TestEngine_unloadsOverItsLimitAndLoadsAgain(t *testing.T) {
 	for i := range 3 {
 		pools = append(pools, runtime.NewPool(compile(t, e, answering(int32(i))), run{}, nil))
 	}
-	if n := e.Loaded(); n != 0 {
+	if n := e.Stats().Loaded; n != 0 {
 		t.Errorf("before the first call: got %d bytes, want 0", n)
 	}
 	for round := range 3 {
@@ -56,8 +56,8 @@ func TestEngine_unloadsOverItsLimitAndLoadsAgain(t *testing.T) {
 		}
 	}
 	e.LimitLoaded(tight)
-	eventually(t, func() bool { return e.Loaded() == 0 }) // the last image may have been taken into the shelf just now
-	if n := e.Loaded(); n != 0 {
+	eventually(t, func() bool { return e.Stats().Loaded == 0 }) // the last image may have been taken into the shelf just now
+	if n := e.Stats().Loaded; n != 0 {
 		t.Errorf("with a lower limit: got %d bytes, want 0", n)
 	}
 }
@@ -70,7 +70,7 @@ func TestEngine_unloadsTheLongestUnusedFirst(t *testing.T) {
 		answer(t, pools[i])
 	}
 	answer(t, pools[0])
-	e.LimitLoaded(e.Loaded() - 1)
+	e.LimitLoaded(e.Stats().Loaded - 1)
 	for i, want := range []bool{true, false, true} {
 		if got := pools[i].IsLoaded(); got != want {
 			t.Errorf("module %d is loaded: %v, want %v", i, got, want)
@@ -81,9 +81,9 @@ func TestEngine_unloadsTheLongestUnusedFirst(t *testing.T) {
 func TestEngine_sharesEqualModules(t *testing.T) {
 	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir()})
 	first := compile(t, e, answering(5))
-	once := e.Loaded()
+	once := e.Stats().Loaded
 	second := compile(t, e, answering(5))
-	if got := e.Loaded(); got != once {
+	if got := e.Stats().Loaded; got != once {
 		t.Errorf("got %d bytes for two modules of equal bytes, want %d", got, once)
 	}
 	if err := first.Close(); err != nil {

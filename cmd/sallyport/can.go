@@ -23,8 +23,9 @@ func newCan(std stdio) *cobra.Command {
 		Use:   "can PRINCIPAL TOOL [DIR]",
 		Short: "report whether a caller may call a tool, and the rule that decides",
 		Long: `Report whether a caller may call a tool, the rule of callers that decides, the grants with who that hold in its
-calls, and its entry of limits.for. PRINCIPAL is written as in the audit log: token:ann, stdio:1000, anonymous. TOOL is the public name. Groups of the section groups apply; those of a sign-in are
-given by --group and --scope. The folder is loaded as sallyport list does it, and the tool is not called.
+calls, and its entry of limits.for. PRINCIPAL is written as in the audit log: token:ann, stdio:1000, anonymous. TOOL is
+the public name. Groups of the section groups apply; those of a sign-in are given by --group and --scope. The folder is
+loaded as sallyport list does it, and the tool is not called.
 
 Exit code 1: the caller may not, or there is no such tool.`,
 		Args: words(2, 3),
@@ -140,30 +141,15 @@ func printLimits(w io.Writer, file string, p *settings.Plugin, id ident.Identity
 	}
 }
 
-// refusal returns the reason for which a rule does not let a caller call an entry, "" if it does.
-func refusal(r *settings.CallerRule, id ident.Identity, entry string) string {
-	rule := r.Rule()
-	lacking := slices.DeleteFunc(slices.Clone(r.Scopes), func(s string) bool { return slices.Contains(id.Scopes, s) })
-	switch {
-	case !rule.Who.Has(id):
-		return "does not name the caller"
-	case !rule.Publishes(entry):
-		return "does not publish " + entry
-	case len(lacking) > 0:
-		return "lacks " + catalog.ScopeNames(lacking)
-	}
-	return ""
-}
-
 // printRules prints the rule that lets a caller call an entry, or the reason of each rule that does not.
 func printRules(w io.Writer, file string, p *settings.Plugin, id ident.Identity, entry string) {
 	for _, r := range p.Callers {
-		if refusal(&r, id, entry) == "" {
+		if r.Refusal(id, entry) == "" {
 			fmt.Fprintf(w, "  %s:%d: %s\n", file, r.Line, ui.Line(r.String()))
 			return
 		}
 	}
 	for _, r := range p.Callers {
-		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, r.Line, ui.Line(r.String()), ui.Line(refusal(&r, id, entry)))
+		fmt.Fprintf(w, "  %s:%d: %s: %s\n", file, r.Line, ui.Line(r.String()), ui.Line(r.Refusal(id, entry)))
 	}
 }

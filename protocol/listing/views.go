@@ -63,11 +63,7 @@ func (v *Views) For(c interface{ Snapshot() *catalog.Snapshot }, caller identity
 	return view
 }
 
-// Of returns the view of the catalog's current snapshot. The first request after a change builds it; concurrent
-// requests wait.
-func (v *Views) Of(c interface{ Snapshot() *catalog.Snapshot }) *View { return v.whole(c.Snapshot()) }
-
-// whole returns the unfiltered view of a snapshot.
+// whole returns the unfiltered view of a snapshot. The first request after a change builds it; concurrent requests wait.
 func (v *Views) whole(snapshot *catalog.Snapshot) *View {
 	if view := v.newest.Load(); view != nil && view.Snapshot == snapshot {
 		return view

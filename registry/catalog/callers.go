@@ -21,31 +21,6 @@ func (r *CallerRule) Publishes(id string) bool {
 	return len(r.Only) == 0 || slices.Contains(r.Only, id)
 }
 
-// Lacking returns all scopes of the rule under which a caller could call an entry that some rules publish to it, if it
-// may not call it: of several, those of the rule with the fewest that it lacks. It is nil if the caller may call it.
-func Lacking(rules []CallerRule, id identity.Identity) (needed []string) {
-	fewest := -1
-	for i := range rules {
-		r := &rules[i]
-		if !r.Who.Has(id) {
-			continue
-		}
-		lacking := 0
-		for _, s := range r.Scopes {
-			if !slices.Contains(id.Scopes, s) {
-				lacking++
-			}
-		}
-		if lacking == 0 {
-			return nil
-		}
-		if fewest < 0 || lacking < fewest {
-			fewest, needed = lacking, r.Scopes
-		}
-	}
-	return needed
-}
-
 // ruled limits an audience to the callers of the rules that publish an entry.
 func (p *Plugin) ruled(a *audience, id string) *audience {
 	if len(p.Callers) == 0 {
@@ -78,9 +53,30 @@ func (o *Offer) Lacking(id identity.Identity, r Request) []string {
 // Lacking returns the scopes that a caller which sees the tool needs for a call, nil if it lacks none of them.
 func (t *Tool) Lacking(id identity.Identity) []string { return t.audience.lacking(id) }
 
-func (a *audience) lacking(id identity.Identity) []string {
+// lacking returns all scopes of the rule under which a caller could call the entry, if it may not call it: of several, those
+// of the rule with the fewest that it lacks. It is nil if the caller may call it.
+func (a *audience) lacking(id identity.Identity) (needed []string) {
 	if a == nil {
 		return nil
 	}
-	return Lacking(a.rules, id)
+	fewest := -1
+	for i := range a.rules {
+		r := &a.rules[i]
+		if !r.Who.Has(id) {
+			continue
+		}
+		lacking := 0
+		for _, s := range r.Scopes {
+			if !slices.Contains(id.Scopes, s) {
+				lacking++
+			}
+		}
+		if lacking == 0 {
+			return nil
+		}
+		if fewest < 0 || lacking < fewest {
+			fewest, needed = lacking, r.Scopes
+		}
+	}
+	return needed
 }

@@ -99,18 +99,6 @@ func (t *Tokens) with(e named) (*Tokens, error) {
 	return next, nil
 }
 
-// Names returns the names, in the order of the file.
-func (t *Tokens) Names() []string {
-	if t == nil {
-		return nil
-	}
-	names := make([]string, len(t.list))
-	for i, e := range t.list {
-		names[i] = e.name
-	}
-	return names
-}
-
 // Verify returns the name of a token, and a proof that is distinct for each token, even of the same name. Its time is
 // constant for all tokens of one length, known or not.
 func (t *Tokens) Verify(token string) (name, proof string, ok bool) {

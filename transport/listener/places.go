@@ -126,13 +126,6 @@ func (c *Conn) Known(caller string) bool {
 	return fits
 }
 
-// IsKnown reports whether the connection is assigned to a caller.
-func (c *Conn) IsKnown() bool {
-	c.places.mu.Lock()
-	defer c.places.mu.Unlock()
-	return c.place == nil
-}
-
 func (p *Places) full(what string) {
 	if p.Full != nil {
 		p.Full(what)

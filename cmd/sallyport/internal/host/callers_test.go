@@ -115,8 +115,12 @@ func TestCallers_canListSearchAndCallAgree(t *testing.T) {
 			found := respond(t, search, id, "tools/call", `"name":"sallyport-search","arguments":{"query":"word"},`)
 			for _, p := range s.Plugins {
 				for _, tool := range toolsOfAll {
-					_, seen := p.Publishes(id, tool)
-					want := seen && p.Lacking(id, tool) == nil
+					seen, want := len(p.Callers) == 0, len(p.Callers) == 0
+					for _, r := range p.Callers {
+						rule := r.Rule()
+						seen = seen || r.Callers.Has(id) && rule.Publishes(tool)
+						want = want || r.Refusal(id, tool) == ""
+					}
 					name := p.Name + "-" + tool
 					got := []bool{strings.Contains(list, `"`+name+`"`), strings.Contains(found, `"`+name+`"`) || strings.Contains(found, `\"`+name+`\"`),
 						called(t, respond(t, plain, id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{},`, name)), name, seen),

@@ -134,27 +134,20 @@ func readScopes(n *strictyaml.Node, name string) ([]string, error) {
 	return slices.Compact(scopes), nil
 }
 
-// Publishes reports whether a plugin's rules publish an entry, by its local name, URI or template, to a caller. rule is
-// the first one that does; nil if none does, or the plugin has none.
-func (p *Plugin) Publishes(id identity.Identity, entry string) (rule *CallerRule, ok bool) {
-	for i := range p.Callers {
-		r := &p.Callers[i]
-		if r.Callers.Has(id) && (r.Publish == nil || slices.Contains(r.Publish, entry)) {
-			return r, true
-		}
+// Refusal returns the reason for which the rule does not let a caller call an entry, by its local name, URI or template; "" if
+// it does.
+func (r *CallerRule) Refusal(id identity.Identity, entry string) string {
+	rule := r.Rule()
+	lacking := slices.DeleteFunc(slices.Clone(r.Scopes), func(s string) bool { return slices.Contains(id.Scopes, s) })
+	switch {
+	case !r.Callers.Has(id):
+		return "does not name the caller"
+	case !rule.Publishes(entry):
+		return "does not publish " + entry
+	case len(lacking) > 0:
+		return "lacks " + catalog.ScopeNames(lacking)
 	}
-	return nil, len(p.Callers) == 0
-}
-
-// Lacking returns the scopes that a caller needs for an entry that rules publish to it, nil if it lacks none of them.
-func (p *Plugin) Lacking(id identity.Identity, entry string) []string {
-	var rules []catalog.CallerRule
-	for _, r := range p.Callers {
-		if rule := r.Rule(); rule.Publishes(entry) {
-			rules = append(rules, rule)
-		}
-	}
-	return catalog.Lacking(rules, id)
+	return ""
 }
 
 // Rule returns the rule for the registry.

@@ -22,7 +22,7 @@ func TestOwnKeys_rotateMonthly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(path); OpenToOthers(info.Mode()) {
+	if info, _ := os.Stat(path); goruntime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("got mode %v, want none for others", info.Mode())
 	}
 	own(t, path) // unchanged

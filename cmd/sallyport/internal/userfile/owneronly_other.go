@@ -6,6 +6,3 @@ import "io/fs"
 
 // ours reports true: here access is decided by the access list, which a user's own folder inherits from the profile.
 func ours(fs.FileInfo) bool { return true }
-
-// OpenToOthers reports false: here access is decided by the access list and not by the mode.
-func OpenToOthers(fs.FileMode) bool { return false }

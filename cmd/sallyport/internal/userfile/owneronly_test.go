@@ -18,7 +18,7 @@ func TestMakeFolder_isOwnerOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if info, err := os.Stat(dir); err != nil || OpenToOthers(info.Mode()) {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {

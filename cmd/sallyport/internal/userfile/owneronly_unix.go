@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// OpenToOthers reports whether a file of this mode gives any access to group or others.
-func OpenToOthers(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }
-
 // ours reports whether a folder belongs to this user and is writable by its owner only.
 func ours(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
