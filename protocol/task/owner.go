@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 )
 
 // Take makes this process the owner of the task, at its last question; the owner of a kept task does not change.
@@ -97,7 +98,7 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 		}
 		if t.Owner, t.Tries = b.owner, t.Tries+1; t.Kept {
 			ours = false
-			t.Lose()
+			t.lose()
 			return
 		}
 		if ours = t.Tries <= maxTries; !ours {
@@ -142,8 +143,7 @@ func (b *Book) Settle(ctx context.Context) (ours []Task, err error) {
 				t.Tries, goesOn = t.Tries+1, true
 				return
 			}
-			t.Status, t.Message = Failed, "the database was lost when this task was opened, so it has not begun: it may be called again"
-			t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
+			t.fail("the database was lost when this task was opened, so it has not begun: it may be called again")
 		})
 		switch {
 		case goesOn && err == nil:
@@ -161,9 +161,14 @@ func (b *Book) Settle(ctx context.Context) (ours []Task, err error) {
 	return ours, nil
 }
 
-// Lose fails a kept task after the loss of its process. Call it within Change.
-func (t *Task) Lose() {
-	t.Status, t.Message = Failed, "the host ended while this task ran, and its plugin's memory with it, "+
-		"which cannot be replayed: earlier effects of the task remain, and it may be called again"
-	t.Error = fmt.Appendf(nil, `{"code":-32603,"message":%q,"data":{"kind":"unavailable","retryable":true}}`, t.Message)
+// lose fails a kept task after the loss of its process. Call it within Change.
+func (t *Task) lose() {
+	t.fail("the host ended while this task ran, and its plugin's memory with it, " +
+		"which cannot be replayed: earlier effects of the task remain, and it may be called again")
+}
+
+// fail ends a task that its client may call again.
+func (t *Task) fail(reason string) {
+	t.Status, t.Message = Failed, reason
+	t.Error = append(jsonraw.AppendString([]byte(`{"code":-32603,"message":`), reason), `,"data":{"kind":"unavailable","retryable":true}}`...)
 }

@@ -100,7 +100,7 @@ func settle(t *Task, o Outcome) {
 	kind, _ := jsonraw.String(jsonraw.Get(result, "resultType"))
 	switch {
 	case o.Body == nil && t.Kept:
-		t.Lose()
+		t.lose()
 	case o.Body == nil:
 		t.Status, t.Message = Failed, "the host was stopped while this task ran"
 		t.Error = json.RawMessage(`{"code":-32603,"message":"the host was stopped while this task ran"}`)
