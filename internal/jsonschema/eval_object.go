@@ -65,7 +65,7 @@ func (e *evaluator) checkCase(o *objectRule, m value) bool {
 	return true
 }
 
-// seenRoom covers objects with few required members without allocation.
+// seen is the set of required members that an object has. few covers objects with up to 64 of them without allocation.
 type seen struct {
 	few  uint64
 	many []bool

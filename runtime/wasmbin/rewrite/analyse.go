@@ -49,30 +49,30 @@ func (a *analysis) instruction() {
 	slot := a.open[len(a.open)-1].slot
 	a.costs[slot]++
 	switch in.Op {
-	case 0x04, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, opTailCall, opTailIndirect, 0x40, 0xfc:
+	case opIf, opBr, opBrIf, opBrTable, opReturn, opCall, opCallIndirect, opTailCall, opTailIndirect, opMemoryGrow, opBulk:
 		a.begun = true
 	}
 	switch in.Op {
-	case 0x02, 0x03, 0x04: // block, loop, if
+	case opBlock, opLoop, opIf:
 		a.begin(slot)
-	case 0x05: // else: a pause in the other branch does not count here
+	case opElse: // a pause in the other branch does not count here
 		if n := len(a.open); n > 1 {
 			a.open[n-1].slot, a.open[n-1].mark = a.open[n-2].slot, a.open[n-2].mark
 		}
-	case 0x0b: // end
+	case opEnd:
 		a.end()
-	case 0x0c, 0x0d: // br, br_if
+	case opBr, opBrIf:
 		a.label(in.X)
-	case 0x0e: // br_table
+	case opBrTable:
 		for _, l := range in.Labels {
 			a.label(l)
 		}
-	case 0x0f: // return
+	case opReturn:
 		a.add(leave, 0, uint32(len(a.open)-1))
-	case 0x10: // call
+	case opCall:
 		a.calls(in.X)
 		a.add(callFunc, 0, in.X)
-	case 0x11: // call_indirect
+	case opCallIndirect:
 		a.f.calls++
 		a.costs[slot] += tableCost
 		a.run += hostCallRun
@@ -81,24 +81,24 @@ func (a *analysis) instruction() {
 		a.tailCall()
 	case opTailIndirect:
 		a.tailIndirect(slot)
-	case 0x1c: // select of a type
+	case opSelectTyped:
 		a.add(typed, 0, uint32(in.Type))
-	case 0x20, 0x21, 0x22: // local.get, set, tee
+	case opLocalGet, opLocalSet, opLocalTee:
 		if in.X >= a.f.locals {
 			a.malformed("a function names local %d of %d", in.X, a.f.locals)
 		}
-	case 0x23, 0x24: // global.get, set
+	case opGlobalGet, opGlobalSet:
 		a.knownGlobal(in.X)
-	case 0x26: // table.set
+	case opTableSet:
 		a.info.Uses.TableWrite = true
-	case 0x40: // memory.grow
+	case opMemoryGrow:
 		a.info.Uses.MemoryGrow = true
 		a.pays(-pageShift)
-	case 0xd2: // ref.func
+	case opRefFunc:
 		a.shift(in.X)
 		a.refs.entry(in.X)
 		a.add(refFunc, 0, in.X)
-	case 0xfc:
+	case opBulk:
 		a.bulk()
 	case opSIMD:
 		a.f.vectors++

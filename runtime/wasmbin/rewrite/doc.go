@@ -42,8 +42,8 @@
 // # Guarantees
 //
 // All of WebAssembly 2.0 is supported, tail calls, some of which become calls (see tail.go), and exceptions, which package
-// unwind compiles first; anything else is rejected. A valid module stays valid and computes the same. An invalid module never becomes valid, but for exception references, which
-// are numbers (see package unwind): additions come after existing entries, or shift them, and an index past
-// the end is rejected rather than shifted to an added entry. The input is untrusted: no function panics, and time and
-// memory are proportional to the file's size.
+// unwind compiles first; anything else is rejected. A valid module stays valid and computes the same. An invalid module
+// never becomes valid, but for exception references, which are numbers (see package unwind): additions come after existing
+// entries, or shift them, and an index past the end is rejected rather than shifted to an added entry. The input is
+// untrusted: no function panics, and time and memory are proportional to the file's size.
 package rewrite

@@ -29,12 +29,14 @@ const (
 	opTailCall      = 0x12
 	opTailIndirect  = 0x13
 	opDrop          = 0x1a
+	opSelectTyped   = 0x1c
 	opLocalGet      = 0x20
 	opLocalSet      = 0x21
 	opLocalTee      = 0x22
 	opGlobalGet     = 0x23
 	opGlobalSet     = 0x24
 	opTableGet      = 0x25
+	opTableSet      = 0x26
 	opI32Load       = 0x28
 	opI64Load       = 0x29
 	opI32Load8S     = 0x2c
@@ -46,6 +48,7 @@ const (
 	opI64Load32S    = 0x34
 	opI64Load32U    = 0x35
 	opI64Store32    = 0x3e
+	opMemoryGrow    = 0x40
 	opI32Const      = 0x41
 	opI64Const      = 0x42
 	opI32Eqz        = 0x45
@@ -71,6 +74,7 @@ const (
 	opI64ExtendI32S = 0xac
 	opI64ExtendI32U = 0xad
 	opRefFunc       = 0xd2
+	opBulk          = 0xfc // of memory and tables, and conversions without a trap
 	opSIMD          = 0xfd
 	simdSplatI64    = 18
 	simdExtractI64  = 29

@@ -23,8 +23,9 @@
 //
 // So entering a try_table costs nothing, a throw costs a few instructions for each function that it leaves, and all of
 // it is metered, bounded in depth and restored like other code. An exception is in flight only between two functions of
-// the module, also if the call is a tail call, which leaves the try_tables around it: never in a host function, nor after a call of the host, since exported functions that may throw become
-// functions that trap if one is left. A trap, and the end of a guest by the host, is no exception and passes no handler.
+// the module, also if the call is a tail call, which leaves the try_tables around it: never in a host function, nor after a
+// call of the host, since exported functions that may throw become functions that trap if one is left. A trap, and the end
+// of a guest by the host, is no exception and passes no handler.
 //
 // # Exception references
 //
