@@ -167,11 +167,8 @@ func record(ctx context.Context, w io.Writer, s *settings.Settings, v *registry.
 		fmt.Fprintln(w, "nothing was changed")
 		return exitCode(exitTool)
 	}
-	answered := consent.Answered{By: consent.ByTerminal, Answer: "approve", Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
-	if reject {
-		answered.Answer = "reject"
-	}
-	if err := host.Change(s, func() error { return host.Decide(ctx, s, v, !reject) }, answered); err != nil {
+	err := host.Change(s, func() error { return host.Decide(ctx, s, v, !reject) }, host.Decided(consent.ByTerminal, v, !reject))
+	if err != nil {
 		return err
 	}
 	if reject {

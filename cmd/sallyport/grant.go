@@ -51,8 +51,7 @@ func addGrant(ctx context.Context, std stdio, s *settings.Settings, plugin, line
 	if err := agreed(ctx, std, additionText(a)+strangerNote(s, plugin), "write it?"); err != nil {
 		return err
 	}
-	granted := consent.Answered{By: consent.ByTerminal, Answer: "grant", Plugin: a.Plugin, What: host.AuditedLine(a.Line)}
-	if err := host.Change(s, a.Write, granted); err != nil {
+	if err := host.Change(s, a.Write, host.Granted(consent.ByTerminal, a.Plugin, a.Line)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(std.out, "wrote %s: %s may %s, from its next call on\n", a.File, ui.Line(a.Plugin), ui.Line(a.Line))

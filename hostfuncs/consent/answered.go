@@ -20,12 +20,12 @@ const (
 // Answered is an answer as it is recorded in the audit log.
 type Answered struct {
 	By        string    // ByTerminal or ByConsole
-	Answer    string    // allow, deny, revoke, carry (to a new digest), or approve and reject (of a plugin's bytes)
+	Answer    string    // allow, deny, revoke or carry (to a new digest); approve or reject (a plugin's bytes); add, grant or remove; to a form, its action
 	ID        string    // ID of the question; empty if there was none
 	Plugin    string    // plugin name
 	Digest    string    // digest of the plugin's bytes
 	Principal string    // caller that it applies to; empty for all
-	What      string    // the allowed line, or the denied effect
+	What      string    // the subject, such as the allowed line or the denied effect
 	Once      bool      // valid for one effect
 	Until     time.Time // expiry; zero is never
 	Event     string    // Intent or Failed; empty for an answer that is in effect

@@ -295,12 +295,8 @@ func (h *backend) Decide(ctx context.Context, host, plugin, seen string, said co
 	if shown.Seen != seen {
 		return console.ErrChanged
 	}
-	answer := "reject"
-	if said.Approve {
-		answer = "approve"
-	}
-	decided := consent.Answered{By: consent.ByConsole, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
-	if err := consent.Change(h.note, func() error { return Decide(ctx, s, v, said.Approve) }, decided); err != nil || !said.Approve {
+	err = consent.Change(h.note, func() error { return Decide(ctx, s, v, said.Approve) }, Decided(consent.ByConsole, v, said.Approve))
+	if err != nil || !said.Approve {
 		return err
 	}
 	return Carry(ctx, s, v, said.Carry, consent.ByConsole, h.note)
@@ -334,7 +330,7 @@ func (h *backend) Grant(host, plugin, line, seen string) error {
 	if err != nil {
 		return err
 	}
-	err = consent.Change(h.note, a.Write, consent.Answered{By: consent.ByConsole, Answer: "grant", Plugin: plugin, What: AuditedLine(a.Line)})
+	err = consent.Change(h.note, a.Write, Granted(consent.ByConsole, plugin, a.Line))
 	if errors.Is(err, userfile.ErrMeanwhile) {
 		return console.ErrChanged
 	}

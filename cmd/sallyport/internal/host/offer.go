@@ -103,16 +103,15 @@ func (h *backend) Install(ctx context.Context, host, link, seen string, lines []
 func Installed(by, plugin, digest, from string, lines []string) []consent.Answered {
 	all := []consent.Answered{{By: by, Answer: "add", Plugin: plugin, Digest: digest, What: from}}
 	for _, line := range lines {
-		all = append(all, consent.Answered{By: by, Answer: "grant", Plugin: plugin, What: AuditedLine(line)})
+		all = append(all, Granted(by, plugin, line))
 	}
 	return all
 }
 
-// AuditedLine returns a grant line for the audit log: of values of the configuration, which may be keys, the names.
-func AuditedLine(line string) string {
-	g, err := grant.ParseLine(line)
-	if err != nil || g.Family != grant.Config {
-		return line
+// Granted returns a grant line for the audit log: of values of the configuration, which may be keys, it has the names.
+func Granted(by, plugin, line string) consent.Answered {
+	if g, err := grant.ParseLine(line); err == nil && g.Family == grant.Config {
+		line = "config: " + strings.Join(slices.Sorted(maps.Keys(grant.Lines{g}.Config())), ", ")
 	}
-	return "config: " + strings.Join(slices.Sorted(maps.Keys(grant.Lines{g}.Config())), ", ")
+	return consent.Answered{By: by, Answer: "grant", Plugin: plugin, What: line}
 }

@@ -55,6 +55,15 @@ func Decide(ctx context.Context, s *settings.Settings, v *registry.Review, appro
 	return inStore(s, func(kept *store.Store) error { return kept.Prune(ctx, v.Name, v.After.Digest) })
 }
 
+// Decided returns a decision about reviewed bytes for the audit log.
+func Decided(by string, v *registry.Review, approve bool) consent.Answered {
+	answer := "reject"
+	if approve {
+		answer = "approve"
+	}
+	return consent.Answered{By: by, Answer: answer, Plugin: v.Name, Digest: v.After.Digest, What: "to serve with these bytes"}
+}
+
 // Answers returns the answers that hold for the previously approved digest, without those for one call only.
 func Answers(ctx context.Context, s *settings.Settings, v *registry.Review) (all []store.Grant, err error) {
 	err = inStore(s, func(kept *store.Store) (err error) {
