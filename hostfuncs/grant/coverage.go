@@ -12,8 +12,8 @@ type Coverage struct {
 }
 
 // Coverage compares the set with a line, such as the want of a plugin, for a report to the operator: wildcards and
-// bindings are compared by examples, and lines for some callers count as lines for all, so that it may miss an exception, such as the denial of a single path. It never
-// decides on an effect.
+// bindings are compared by examples, and lines for some callers count as lines for all, so that it may miss an exception,
+// such as the denial of a single path. It never decides on an effect.
 func (s *Set) Coverage(g Grant, p Places) Coverage {
 	c, s := Coverage{All: true}, s.ForAll()
 	samples := g.samples(p)

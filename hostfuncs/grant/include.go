@@ -28,7 +28,8 @@ func (s *Set) Includes(g Grant) bool {
 	return false
 }
 
-// includedIn reports whether a set allows all effects of the line. It compares lines with ~ as if the home were a folder that no other line names.
+// includedIn reports whether a set allows all effects of the line. It compares lines with ~ as if the home were a folder
+// that no other line names.
 func (r *fsRule) includedIn(s *Set) bool {
 	if r.base != "" || !r.path.literal() {
 		return false

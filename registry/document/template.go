@@ -9,7 +9,7 @@ import (
 
 // Limits of a template and of its output.
 const (
-	// maxFile limits a prompt file, in bytes: it is part of a model's context.
+	// maxPrompt limits a prompt file, in bytes: it is part of a model's context.
 	maxPrompt = 256 << 10
 	// maxNesting limits the nesting of conditions and loops.
 	maxNesting = 16

@@ -1,4 +1,4 @@
-// Package folder watches the plugin files of one folder (.wasm, .ts, .js, .json, .skill and .prompt.md) and single files
+// Package folder watches the plugin files of one folder (.wasm, .ts, .js, .py, .json, .skill and .prompt.md) and single files
 // elsewhere. It decides when a file has stopped changing and is to be loaded; its owner loads it. Follow tells when a file of
 // another kind may have changed.
 package folder

@@ -7,11 +7,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxKeys bounds each of the two generations of keys. A key that is evicted begins again with a full burst.
+// rateKeys bounds each of the two generations of keys. A key that is evicted begins again with a full burst.
 const rateKeys = 4096
 
-// rateLimiter limits the rate of events per key, such as the address of a request. Its memory is bounded by two generations: when the young one is full it becomes
-// the old one, and the previous old one is dropped. It is safe for concurrent use.
+// rateLimiter limits the rate of events per key, such as the address of a request. Its memory is bounded by two
+// generations: when the young one is full it becomes the old one, and the previous old one is dropped. It is safe for
+// concurrent use.
 type rateLimiter struct {
 	rate rate.Limit
 	size int // burst

@@ -3,7 +3,7 @@
 //
 //	f := recording.NewFolder(recording.Options{Dir: dir, Keys: keys})
 //	err := f.Put(call, 7*24*time.Hour)
-//	calls, err := f.Calls("weather")
+//	calls, err := f.Calls("weather", 7*24*time.Hour)
 //	compared := recording.NewComparison(calls.All)
 //	compared.Add(&calls.All[0], &trial)
 //	report := compared.Report()

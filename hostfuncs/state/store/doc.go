@@ -11,7 +11,7 @@
 //
 //	s := store.New(store.Options{Dir: dir})
 //	defer s.Close()
-//	err := s.Add(ctx, store.Task, store.Record{ID: id, Principal: who, Data: data, Expires: soon})
+//	r, err := s.Add(ctx, store.Task, store.Record{ID: id, Principal: who, Data: data, Expires: soon})
 //
 // Both engines run the same statements. Written data is durable when the method returns. Expired data is invisible, and
 // removed by a later write. Every kind is bounded for each principal.

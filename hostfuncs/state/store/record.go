@@ -281,8 +281,8 @@ func (s *Records) RemoveVersion(ctx context.Context, k Kind, id string, version 
 	})
 }
 
-// Version returns a number that changes with each Add, Replace and Commit of any process, and perhaps without. It is 0 before the first
-// write.
+// Version returns a number that changes with each Add, Replace and Commit of any process, and perhaps without. It is 0
+// before the first write.
 func (s *Records) Version(ctx context.Context) (n int64, err error) {
 	n, err = get(ctx, s.db, scanNumber, s.db.engine.version())
 	if errors.Is(err, ErrNotFound) {

@@ -2,8 +2,8 @@
 //
 //	in, err := scale.Read()                                    // measured by make scale
 //	f := scale.Fleet{Replicas: 100, Clients: 1_000_000, PerMinute: 1}
-//	in.Model(f)    // use of processors and database, memory: by arithmetic
-//	in.Simulate(f) // the same, and latency: call by call
+//	in.Model(f)          // use of processors and database, memory: by arithmetic
+//	in.Simulate(f, seed) // the same, and latency: call by call
 package scale
 
 import (

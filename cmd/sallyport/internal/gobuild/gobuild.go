@@ -25,8 +25,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
-// roundTrip is a file of package net/http, in place of its roundtrip.go. It uses what that package does not export, so it is tied to the versions
-// of Go that it was tested with.
+// roundTrip is a file of package net/http, in place of its roundtrip.go. It uses what that package does not export, so it
+// is tied to the versions of Go that it was tested with.
 //
 //go:embed roundtrip.go.txt
 var roundTrip []byte

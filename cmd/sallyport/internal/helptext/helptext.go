@@ -2,7 +2,7 @@
 // flag package, and drafts a tool file from it.
 //
 //	u := helptext.Parse(text)
-//	file := helptext.Draft("gojq", []helptext.Command{{Usage: u}})
+//	file := helptext.Draft("gojq", "jq in Go", []helptext.Command{{Usage: u}})
 //
 // Help is written for people, so a draft is a beginning that a person completes.
 package helptext

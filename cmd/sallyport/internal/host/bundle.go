@@ -54,7 +54,8 @@ func BundleInChild(args []string, input []byte) ([]byte, error) {
 }
 
 // Bundle runs one step of reading a script, with limits on this process, which can open only the folder of the script from
-// then on: it is the body of BundleCommand. It reports whether the script is valid; if not, the reason is on out, and the process must exit with CompileRefused.
+// then on: it is the body of BundleCommand. It reports whether the script is valid; if not, the reason is on out, and the
+// process must exit with CompileRefused.
 func Bundle(args []string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	debug.SetMaxStack(maxStack)

@@ -86,7 +86,8 @@ func (t *complaint) Write(p []byte) (int, error) {
 }
 
 // CompileModule compiles the module read from in, with limits on this process, which can open only the folder of compiled
-// modules from then on: it is the body of CompileCommand. It reports whether the module is valid; if not, the reason is on out, and the process must exit with CompileRefused.
+// modules from then on: it is the body of CompileCommand. It reports whether the module is valid; if not, the reason is on
+// out, and the process must exit with CompileRefused.
 func CompileModule(ctx context.Context, cache string, in io.Reader, out io.Writer) (fine bool, err error) {
 	limitProcess()
 	if err := os.MkdirAll(cache, 0o700); err != nil {

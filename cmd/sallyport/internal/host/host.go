@@ -227,8 +227,8 @@ func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string 
 }
 
 // protected lists the files and folders that no grant reaches: a plugin that can write them could grant itself the
-// rest, at the latest at the next start. This program and the one that verifies signatures are two of them, as are the default folders of other hosts and
-// commands of this user.
+// rest, at the latest at the next start. This program and the one that verifies signatures are two of them, as are the
+// default folders of other hosts and commands of this user.
 func protected(s *settings.Settings, files []registry.File) []string {
 	paths := append(clients.Files(), s.File, s.Text("state"), s.Text("dir"), s.LockFile(), s.Text("http.tokens"), s.Text("http.tls_key"), s.Text("state_keys"), s.Text("trusted_root"))
 	paths = append(paths, settings.DefaultFolders()...) // even if they do not exist yet

@@ -23,7 +23,7 @@ import (
 const (
 	// maxClients is the limit of client names that a host publishes: HTTP clients choose them freely.
 	maxClients = 8
-	// maxMember is the limit of a host's file in bytes, enough for a thousand plugins with their grants.
+	// maxHostState is the limit of a host's file in bytes, enough for a thousand plugins with their grants.
 	maxHostState = 8 << 20
 )
 

@@ -45,8 +45,8 @@ func pruneRecordings(s *settings.Settings) {
 const TrialTime = time.Minute
 
 // Trial runs the recorded calls of a plugin again with the reviewed bytes, as many as there is time for, and compares
-// the effects. It returns nil if the plugin's calls are not recorded. Nothing leaves this machine: the gates take the answers of the recording, and
-// have neither a network nor an operator, a client or other plugins to ask.
+// the effects. It returns nil if the plugin's calls are not recorded. Nothing leaves this machine: the gates take the
+// answers of the recording, and have neither a network nor an operator, a client or other plugins to ask.
 func Trial(ctx context.Context, s *settings.Settings, v *registry.Review, within time.Duration) (*recording.Report, error) {
 	i := slices.IndexFunc(s.Plugins, func(p settings.Plugin) bool { return p.Name == v.Name })
 	if i < 0 || s.Plugins[i].Record == 0 || v.Before.Digest == "" {

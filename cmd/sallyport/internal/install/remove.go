@@ -81,8 +81,8 @@ func PrepareRemoval(s *settings.Settings, name string) (*Removal, error) {
 }
 
 // Remove removes the files, the module first: no host serves it from then on. With purge it also removes the pin, the
-// answers, the questions, the stored keys and the recorded calls of the plugin. Grants of the configuration stay, and a later plugin of that
-// name has them only with the pinned bytes, or after a purge with an approval of its own.
+// answers, the questions, the stored keys and the recorded calls of the plugin. Grants of the configuration stay, and a
+// later plugin of that name has them only with the pinned bytes, or after a purge with an approval of its own.
 func (r *Removal) Remove(ctx context.Context, purge bool) error {
 	for _, file := range r.Files {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxFile is the limit of a key file in bytes, enough for sixteen keys with comments.
+	// maxKeyFile is the limit of a key file in bytes, enough for sixteen keys with comments.
 	maxKeyFile = 16 << 10
 	// ownAge is the age at which a host's own key is rotated. The previous key stays valid for unsealing as long again.
 	ownAge = 30 * 24 * time.Hour
