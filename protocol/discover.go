@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
@@ -26,11 +25,7 @@ func serverInfo(name, version string) json.RawMessage {
 }
 
 // greeter is the self-description of a server.
-type greeter struct {
-	Form         envelope.Form
-	Instructions string        // guidance for the model; "" leaves it out
-	TTL          time.Duration // how long modern clients may cache the answer to server/discover
-}
+type greeter struct{ Form envelope.Form }
 
 // Discover returns the answer to server/discover. skills and pages report whether the server has skills and tools
 // with pages. Changes are sent by subscriptions/listen.
@@ -49,8 +44,7 @@ func (s *greeter) Discover(skills, pages bool) json.RawMessage {
 		{Key: "supportedVersions", Value: jsonraw.Strings(envelope.Versions())},
 		{Key: "capabilities", Value: can.Append(nil)},
 	}
-	s.instruct(&o)
-	envelope.Cacheable(&o, s.TTL)
+	envelope.Uncached(&o)
 	o.Set("_meta", s.Form.Meta)
 	return o.Append(nil)
 }
@@ -58,13 +52,6 @@ func (s *greeter) Discover(skills, pages bool) json.RawMessage {
 // discover serves server/discover of the modern era.
 func discover(_ context.Context, r *request) ([]byte, error) {
 	return r.prepared(r.view().Discover), nil
-}
-
-// instruct adds the instructions, if any.
-func (s *greeter) instruct(o *jsonraw.Object) {
-	if s.Instructions != "" {
-		o.Set("instructions", jsonraw.AppendString(nil, s.Instructions))
-	}
 }
 
 // capabilities returns the capabilities common to both eras.

@@ -3,7 +3,6 @@ package protocol
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
@@ -11,7 +10,7 @@ import (
 
 // Capabilities depend on the client's version and on the server's entries.
 func TestGreeter_capabilitiesDependOnVersionAndEntries(t *testing.T) {
-	s := greeter{Form: envelope.NewForm(serverInfo("n", "1")), TTL: time.Second}
+	s := greeter{Form: envelope.NewForm(serverInfo("n", "1"))}
 	tasks := json.RawMessage(`{"cancel":{}}`)
 	for _, test := range []struct {
 		answer json.RawMessage
@@ -23,13 +22,11 @@ func TestGreeter_capabilitiesDependOnVersionAndEntries(t *testing.T) {
 		{s.Initialize(envelope.V20250618, true, tasks), []string{"capabilities", "resources"}, `{"listChanged":true,"subscribe":true}`},
 		{s.Initialize(envelope.V20250618, false, tasks), []string{"capabilities", "tools"}, `{"listChanged":false}`},
 		{s.Initialize(envelope.V20250618, false, tasks), []string{"serverInfo"}, `{"name":"n","version":"1"}`},
-		{s.Initialize(envelope.V20250618, false, tasks), []string{"instructions"}, ``},
 		{s.Discover(false, false), []string{"capabilities", "extensions"}, `{"io.modelcontextprotocol/tasks":{}}`},
 		{s.Discover(true, true), []string{"capabilities", "extensions", extensionSkills}, `{"directoryRead":true}`},
 		{s.Discover(true, true), []string{"capabilities", "extensions", "io.modelcontextprotocol/ui"}, `{}`},
-		{s.Discover(true, true), []string{"ttlMs"}, `1000`},
+		{s.Discover(true, true), []string{"ttlMs"}, `0`},
 		{s.Discover(true, true), []string{"_meta", envelope.MetaServerInfo}, `{"name":"n","version":"1"}`},
-		{(&greeter{Instructions: "do"}).Discover(true, true), []string{"instructions"}, `"do"`},
 	} {
 		if err := jsonraw.Valid(test.answer); err != nil {
 			t.Fatalf("%s: %v", test.answer, err)

@@ -70,11 +70,9 @@ func (s *greeter) Initialize(version string, tells bool, tasks json.RawMessage) 
 	if version == envelope.V20251125 {
 		can.Set("tasks", tasks)
 	}
-	o := jsonraw.Object{
+	return jsonraw.Object{
 		{Key: "protocolVersion", Value: jsonraw.AppendString(nil, version)},
 		{Key: "capabilities", Value: can.Append(nil)},
 		{Key: "serverInfo", Value: s.Form.Info},
-	}
-	s.instruct(&o)
-	return o.Append(nil)
+	}.Append(nil)
 }

@@ -89,7 +89,7 @@ func sdkClient(t *testing.T, version string) (*mcp.ClientSession, *player, *hear
 	t.Helper()
 	p := &player{t: t}
 	p.catalog = newCatalog(t, p.obey)
-	p.server = NewServer(p.catalog, &Options{Name: "test", Version: "1", PageSize: 2, Instructions: "be kind"})
+	p.server = NewServer(p.catalog, &Options{Name: "test", Version: "1", PageSize: 2})
 	l := &link{t: t, out: make(chan []byte, 100), done: make(chan struct{})}
 	p.conn = p.server.Connect(ConnOptions{Notify: l.say})
 	l.conn = p.conn
@@ -126,7 +126,7 @@ func TestServer_servesTheOfficialClient(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			session, p, h := sdkClient(t, version)
 			got := session.InitializeResult()
-			if got.ProtocolVersion != version || got.ServerInfo.Name != "test" || got.Instructions != "be kind" {
+			if got.ProtocolVersion != version || got.ServerInfo.Name != "test" {
 				t.Errorf("got %+v, want version %s of test", got, version)
 			}
 			t.Run("lists", func(t *testing.T) { sdkLists(t, session) })

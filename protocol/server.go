@@ -33,17 +33,14 @@ type Catalog interface {
 
 // Options configure a Server. The zero value of each field is usable.
 type Options struct {
-	Name         string // server name shown to clients; "" is sallyport
-	Version      string // "" is 0.0.0
-	Instructions string // guidance for the model, part of the handshake; "" leaves it out
+	Name    string // server name shown to clients; "" is sallyport
+	Version string // "" is 0.0.0
 
 	// Search lists two tools, one to search for tools and one to call them by name, in place of all.
 	Search bool
 
 	// PageSize is the maximum number of entries per list page; 0 is 1000. Many clients read only the first page.
 	PageSize int
-	// ListTTL is how long modern clients may cache a list. With 0 they must fetch it each time.
-	ListTTL time.Duration
 	// Keys seal continuations. Servers with equal keys continue each other's calls and tasks. Nil generates keys
 	// for this server only, which then adopts no tasks.
 	Keys *sealed.Keys
@@ -100,12 +97,12 @@ func NewServer(c Catalog, o *Options) *Server {
 	}
 	s.defaults()
 	s.log = s.opts.Logger
-	s.greeting = greeter{Form: envelope.NewForm(serverInfo(s.opts.Name, s.opts.Version)), Instructions: s.opts.Instructions, TTL: s.opts.ListTTL}
+	s.greeting = greeter{Form: envelope.NewForm(serverInfo(s.opts.Name, s.opts.Version))}
 	s.calls.prefix = newCallPrefix()
 	s.parking = continuation.NewParkedCalls(s.opts.AskTime)
 	s.waiting = continuation.NewKeeper(s.keys, s.opts.Store, s.now)
 	s.views.Options = listing.Options{
-		Search: s.opts.Search, PageSize: s.opts.PageSize, TTL: s.opts.ListTTL, Meta: s.greeting.Form.Meta, Discover: s.greeting.Discover, Logger: s.log,
+		Search: s.opts.Search, PageSize: s.opts.PageSize, Meta: s.greeting.Form.Meta, Discover: s.greeting.Discover, Logger: s.log,
 	}
 	s.tasks = s.newTasks()
 	if s.opts.Keys != nil {
@@ -125,7 +122,6 @@ func (s *Server) defaults() {
 	if s.opts.PageSize <= 0 {
 		s.opts.PageSize = defaultPageSize
 	}
-	s.opts.ListTTL = max(0, s.opts.ListTTL)
 	if s.opts.AskTime <= 0 {
 		s.opts.AskTime = defaultAskTime
 	}

@@ -2,8 +2,6 @@ package envelope
 
 import (
 	"encoding/json"
-	"strconv"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
@@ -93,9 +91,9 @@ func freshFor(ttl json.RawMessage) json.RawMessage {
 	return json.RawMessage("0")
 }
 
-// Cacheable sets the caching members of a modern host result. The scope is always the single caller, as lists may
-// depend on the caller.
-func Cacheable(o *jsonraw.Object, ttl time.Duration) {
-	o.Set("ttlMs", strconv.AppendInt(nil, ttl.Milliseconds(), 10))
+// Uncached sets the caching members of a modern host result, which clients fetch each time. The scope is the single caller,
+// as lists may depend on the caller.
+func Uncached(o *jsonraw.Object) {
+	o.Set("ttlMs", json.RawMessage("0"))
 	o.Set("cacheScope", json.RawMessage(`"private"`))
 }

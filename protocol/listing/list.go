@@ -45,7 +45,7 @@ func (o *Options) list(key string, e entries) List {
 
 func (o *Options) modernPage(p jsonraw.Object) json.RawMessage {
 	p.Set("resultType", json.RawMessage(`"complete"`))
-	envelope.Cacheable(&p, o.TTL)
+	envelope.Uncached(&p)
 	p.Set("_meta", o.Meta)
 	return p.Append(nil)
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/registry/catalog"
@@ -17,8 +16,6 @@ type Options struct {
 	Search bool
 	// PageSize is the maximum number of entries per page.
 	PageSize int
-	// TTL is how long modern clients may cache a list. With 0 they must fetch it each time.
-	TTL time.Duration
 	// Meta is the _meta of each modern page.
 	Meta json.RawMessage
 	// Discover builds the answer to server/discover. skills and pages report whether the catalog has skills and
