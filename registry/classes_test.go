@@ -40,7 +40,7 @@ func TestClasses_nestedCallsHaveThoseOfTheFirstCaller(t *testing.T) {
 		"inner": {Classes: []Class{class(t, "group:interns", runtime.Limits{Memory: 32 << 10}, hostfuncs.Limits{})}},
 	}
 	r := open(t, o)
-	if w := status(r, "inner").Warnings; len(w) != 1 || w[0] != "entry 1 of limits.for refuses each call of its callers: the module starts with 64 KiB of memory, and limits.memory is 32 KiB" {
+	if w := status(r, "inner").Warnings; len(w) != 1 || w[0] != "entry 1 of limits.for refuses each call of its callers: the module starts with 64 KiB of memory, and limits.for.memory is 32 KiB" {
 		t.Errorf("got warnings %q, want one about the memory", w)
 	}
 	tool, ok := r.Snapshot().Tool("outer-go")

@@ -90,7 +90,7 @@ func (g *generation) tightClasses() (problems []string) {
 		if class.Limits.Memory == 0 {
 			continue
 		}
-		if err := class.Limits.CheckStart(g.module.Memory, g.module.Beside); err != nil {
+		if err := class.Limits.CheckStart(g.module.Memory, g.module.Beside, true); err != nil {
 			problems = append(problems, fmt.Sprintf("entry %d of limits.for refuses each call of its callers: %v", i+1, err))
 		}
 	}

@@ -164,7 +164,7 @@ func (p *plan) unfit(defaults runtime.Limits) error {
 	if p.module == nil {
 		return nil
 	}
-	return p.config.Limits.Or(defaults).CheckStart(p.module.Memory, p.module.Beside)
+	return p.config.Limits.Or(defaults).CheckStart(p.module.Memory, p.module.Beside, false)
 }
 
 // pinned returns the hashes of the approved definitions, possibly empty; nil if none need approval.

@@ -40,9 +40,13 @@ type Limits struct {
 	Ask         time.Duration // of one call's waiting for people, models and the client, outside the deadline; 10 min
 }
 
-// CheckStart rejects a limit below the initial memory of an instance plus the host memory it needs beside, in bytes.
-func (l Limits) CheckStart(memory, beside uint64) error {
+// CheckStart rejects a limit below the initial memory of an instance plus the host memory it needs beside, in bytes. The
+// error names the key of the limit, see Setting.
+func (l Limits) CheckStart(memory, beside uint64, ofClass bool) error {
 	t := terms{Limits: l.WithDefaults()}
+	if ofClass {
+		t.own = l
+	}
 	return t.checkStart(memory, beside)
 }
 
