@@ -40,8 +40,8 @@ ask you, and you answer at the terminal.
 Limits are those of the configuration for all plugins, limits.deadline, limits.memory and limits.output. For one call
 set their variables: SALLYPORT_LIMITS_DEADLINE=5s SALLYPORT_LIMITS_MEMORY=128MiB sallyport call …
 
-The result is printed as JSON, or with --text as its texts. Exit code 1: the tool failed, with a result or with an error of the protocol; 2: the host
-did, also where the tool asks you and there is no terminal.`,
+The result is printed as JSON, or with --text as its texts. Exit code 1: the tool failed, with a result or with an error
+of the protocol; 2: the host did, also where the tool asks you and there is no terminal.`,
 		Args: words(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			arguments := "{}"

@@ -292,28 +292,24 @@ const maxLooked = 2000
 
 // look returns the state of the files that the plugin is made of, as a text to compare.
 func (d *development) look() string {
-	var b strings.Builder
-	add := func(path string) {
-		if sum, ok := d.digestOf(path); ok {
-			fmt.Fprintf(&b, "%s %x\n", path, sum)
-		}
-	}
 	info, err := os.Stat(d.path)
 	if err != nil {
 		return err.Error()
 	}
-	if !info.IsDir() {
-		files := []string{d.path, cases.Beside(d.path)}
-		if script.Is(d.path) {
-			files = append(files, script.Inputs(d.path)...)
-		}
-		for _, file := range files {
-			add(file)
-		}
-		return b.String()
+	var files []string
+	switch {
+	case info.IsDir():
+		files = sourcesIn(d.path)
+	case script.Is(d.path):
+		files = append([]string{d.path, cases.Beside(d.path)}, script.Inputs(d.path)...)
+	default:
+		files = []string{d.path, cases.Beside(d.path)}
 	}
-	for _, path := range sourcesIn(d.path) {
-		add(path)
+	var b strings.Builder
+	for _, file := range files {
+		if sum, ok := d.digestOf(file); ok {
+			fmt.Fprintf(&b, "%s %x\n", file, sum)
+		}
 	}
 	return b.String()
 }
