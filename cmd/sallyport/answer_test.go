@@ -272,28 +272,12 @@ func TestAnswer_printsACommandThatWorks(t *testing.T) {
 	s := h.connect(serve)
 	said, _ := h.fetch(s, "/typed")
 	_, rest, _ := strings.Cut(said, "to allow it: ")
-	typed, _, found := strings.Cut(rest, ", or the line ")
-	if !found || !strings.HasPrefix(typed, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ") {
+	line, _, found := strings.Cut(rest, ", or the line ")
+	if !found || !strings.HasPrefix(line, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ") {
 		t.Fatalf("got %q, want %q at its start", said, "sallyport allow "+h.one().ID+" --config ~/sallyport.yaml --state ")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "sallyport"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("sh", "-c", typed)
-	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + bin + ":" + os.Getenv("PATH"), home}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	p := terminaltest.Start(t, cmd)
-	p.Expect("[y/N] ")
-	p.Type("y")
-	if err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "allowed once: ") {
-		t.Errorf("%s: got %s %v, want %q at its start", typed, out.String(), err, "allowed once: ")
+	if _, out, err := typed(t, line, home, "y"); err != nil || !strings.HasPrefix(out, "allowed once: ") {
+		t.Errorf("%s: got %s %v, want %q at its start", line, out, err, "allowed once: ")
 	}
 	eventually(t, "the host knows the answer", func() bool { _, failed := h.fetch(s, "/typed"); return !failed })
 	// In another state folder there is no such question, and the error names the folder.

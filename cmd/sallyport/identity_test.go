@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,23 +98,12 @@ func TestApprove_printsACommandThatWorks(t *testing.T) {
 		t.Fatalf("list: got %s, %v, want plugins", out, err)
 	}
 	_, rest, _ := strings.Cut(all[len(all)-1].Error, " serve; ") // behind the host's own sentence
-	typed, _, found := strings.Cut(rest, " shows the difference")
+	line, _, found := strings.Cut(rest, " shows the difference")
 	if !found {
 		t.Fatalf("list: got %s, want a command that shows the difference", out)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	script := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "sallyport"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("sh", "-c", typed)
-	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + bin + ":" + os.Getenv("PATH"), home}
-	if seen, code := answer(t, cmd, "y\n"); code != 0 {
-		t.Fatalf("%s: got %s, want 0", typed, seen)
+	if seen, out, err := typed(t, line, home, "y"); err != nil {
+		t.Fatalf("%s: got %s%s %v, want success", line, seen, out, err)
 	}
 	list = program(t, "", "list", dir)
 	ownState(list, state)
