@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Usage is the command line that a help text describes.
@@ -59,20 +60,26 @@ const (
 )
 
 var (
-	header    = regexp.MustCompile(`^([A-Za-z][A-Za-z /_-]*):\s*$`)
-	usageLine = regexp.MustCompile(`(?i)^\s*usage(?: of [^:]+)?:\s*(.*)$`)
-	listed    = regexp.MustCompile(`^\s{1,8}([a-z0-9][A-Za-z0-9_-]{0,63})((?:, [a-z0-9][A-Za-z0-9_-]*)*)(?:\s{2,}|\t+)(\S.*)$`)
-	braces    = regexp.MustCompile(`^\s+\{([a-z0-9][A-Za-z0-9_,-]*)\}`)
-	escapes   = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
-	choices   = regexp.MustCompile(`\[possible values: ([^\]]+)\]`)
-	manyTimes = regexp.MustCompile(`(?i)(can|may) be (repeated|used|specified|given|set)( multiple| more than| several)|multiple times|repeatable`)
+	header    = lazily(`^([A-Za-z][A-Za-z /_-]*):\s*$`)
+	usageLine = lazily(`(?i)^\s*usage(?: of [^:]+)?:\s*(.*)$`)
+	listed    = lazily(`^\s{1,8}([a-z0-9][A-Za-z0-9_-]{0,63})((?:, [a-z0-9][A-Za-z0-9_-]*)*)(?:\s{2,}|\t+)(\S.*)$`)
+	braces    = lazily(`^\s+\{([a-z0-9][A-Za-z0-9_,-]*)\}`)
+	escapes   = lazily("\x1b\\[[0-9;]*[A-Za-z]")
+	choices   = lazily(`\[possible values: ([^\]]+)\]`)
+	manyTimes = lazily(`(?i)(can|may) be (repeated|used|specified|given|set)( multiple| more than| several)|multiple times|repeatable`)
 )
+
+// lazily returns an expression that is compiled at its first use: each start of the host has this package, and few read a
+// help text.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // Parse reads the help text of a program, or of its sub-command with these words. It never fails: a text without options
 // gives an almost empty Usage.
 func Parse(text string, words ...string) *Usage {
 	p := &parser{usage: &Usage{}, words: words}
-	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), "\r\n", "\n")
+	text = strings.ReplaceAll(escapes().ReplaceAllString(text, ""), "\r\n", "\n")
 	for line := range strings.SplitSeq(text, "\n") {
 		p.line(strings.TrimRight(line, " \t\r"))
 	}
@@ -108,13 +115,13 @@ func (p *parser) line(line string) {
 			p.last = nil
 		}
 		return
-	case usageLine.MatchString(line):
+	case usageLine().MatchString(line):
 		p.last, p.section = nil, "usage"
 		if p.text == "" {
-			p.text, p.open = strings.TrimSpace(usageLine.FindStringSubmatch(line)[1]), true
+			p.text, p.open = strings.TrimSpace(usageLine().FindStringSubmatch(line)[1]), true
 		}
-	case header.MatchString(line):
-		p.section, p.last, p.open = strings.ToLower(header.FindStringSubmatch(line)[1]), nil, false
+	case header().MatchString(line):
+		p.section, p.last, p.open = strings.ToLower(header().FindStringSubmatch(line)[1]), nil, false
 	case strings.HasPrefix(body, "-") && indent > 0 && p.option(body, indent):
 		p.open = false
 	case p.open && indent > 0:
@@ -136,14 +143,14 @@ func (p *parser) line(line string) {
 func (p *parser) entry(line, body string, indent int) bool {
 	options := strings.Contains(p.section, "option") || strings.Contains(p.section, "flag")
 	commands, arguments := strings.Contains(p.section, "command") && !options, strings.Contains(p.section, "argument") || p.section == "args"
-	if m := braces.FindStringSubmatch(line); arguments && m != nil { // argparse lists its commands so
+	if m := braces().FindStringSubmatch(line); arguments && m != nil { // argparse lists its commands so
 		p.section = "commands"
 		for name := range strings.SplitSeq(m[1], ",") {
 			p.command(name, "")
 		}
 		return true
 	}
-	m := listed.FindStringSubmatch(line)
+	m := listed().FindStringSubmatch(line)
 	switch {
 	case commands && m != nil:
 		p.command(m[1], m[3])
@@ -267,13 +274,13 @@ func (p *parser) finish() {
 // complete reads the choices and the repetition from the help of an option.
 func (o *Option) complete() {
 	o.Help = clip(o.Help)
-	if m := choices.FindStringSubmatch(o.Help); m != nil && o.Value != "" {
+	if m := choices().FindStringSubmatch(o.Help); m != nil && o.Value != "" {
 		for choice := range strings.SplitSeq(m[1], ",") {
 			o.Choices = append(o.Choices, strings.TrimSpace(choice))
 		}
 		o.Kind = "string"
 	}
-	if o.Value != "" && manyTimes.MatchString(o.Help) {
+	if o.Value != "" && manyTimes().MatchString(o.Help) {
 		o.Repeat = true
 	}
 }

@@ -1,24 +1,23 @@
 package helptext
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
-	longName  = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_.-]*`)
-	shortName = regexp.MustCompile(`^-[A-Za-z0-9][A-Za-z0-9_-]*`)
-	argument  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	longName  = lazily(`^--[A-Za-z0-9][A-Za-z0-9_.-]*`)
+	shortName = lazily(`^-[A-Za-z0-9][A-Za-z0-9_-]*`)
+	argument  = lazily(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
 // parseOption reads the names and the value of an option: "-o, --output=FILE", "--indent int", "-A <NUM>".
 func parseOption(spec string) (o Option, ok bool) {
 	spec = strings.ReplaceAll(spec, "--[no-]", "--")
 	for _, part := range alternatives(spec) {
-		name := longName.FindString(part)
+		name := longName().FindString(part)
 		if name == "" {
-			name = shortName.FindString(part)
+			name = shortName().FindString(part)
 		}
 		if name == "" || len(name) > maxName {
 			return Option{}, false
@@ -36,7 +35,7 @@ func parseOption(spec string) (o Option, ok bool) {
 			continue
 		}
 		o.Repeat = o.Repeat || repeat
-		if first, second, _ := strings.Cut(value, " "); argument.MatchString(first) && argument.MatchString(second) && strings.HasPrefix(rest, " "+first) {
+		if first, second, _ := strings.Cut(value, " "); argument().MatchString(first) && argument().MatchString(second) && strings.HasPrefix(rest, " "+first) {
 			value, o.Second = first, second // --arg name value
 		}
 		o.setValue(value)
@@ -117,7 +116,7 @@ func positional(word string) (p Positional, ok bool) {
 		return p, false
 	}
 	p = Positional{Name: plainName(word), Required: !strings.HasPrefix(word, "["), Repeat: strings.Contains(word, "...")}
-	if !argument.MatchString(p.Name) || len(p.Name) > maxName || slices.Contains([]string{"option", "options", "flag", "flags", "command", "commands", "subcommand", "args_"}, strings.ToLower(p.Name)) {
+	if !argument().MatchString(p.Name) || len(p.Name) > maxName || slices.Contains([]string{"option", "options", "flag", "flags", "command", "commands", "subcommand", "args_"}, strings.ToLower(p.Name)) {
 		return Positional{}, false
 	}
 	return p, true
