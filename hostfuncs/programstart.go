@@ -54,8 +54,8 @@ func (s *seedOnly) Read(b []byte) (int, error) {
 	return s.Reader.Read(b)
 }
 
-// unread is a tree whose files a starting program must not find: a lookup that succeeds ends the start. If calls can
-// find a file, each lookup ends it.
+// unread is a tree whose files a starting program must not find: a lookup that succeeds ends the start, but for those of
+// the root and of the working directory, which are there in each call. If calls can find a file, each lookup ends it.
 type unread struct {
 	wasi.Tree
 	any bool // calls may find something
@@ -80,6 +80,9 @@ func (u *unread) Open(path string, o wasi.OpenOptions) (wasi.File, wasi.Errno) {
 // Stat fails, or ends the start.
 func (u *unread) Stat(path string, follow bool) (wasi.Stat, wasi.Errno) {
 	s, e := u.Tree.Stat(path, follow)
+	if e == wasi.ESUCCESS && !u.any && (path == "/" || path == workDir) {
+		return s, e
+	}
 	return s, u.used(e)
 }
 

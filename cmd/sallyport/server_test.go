@@ -83,6 +83,8 @@ func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
 		{"asks", "", false},
 		{"file", "", true}, // without a grant there are no files
 		{"file", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", false},
+		{"folder", "", true}, // the working directory is there in each call
+		{"folder", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", false},
 	} {
 		t.Run(c.handshake+c.config, func(t *testing.T) {
 			s := connect(t, "plugins: "+c.config, badServer(t, c.handshake))

@@ -106,6 +106,8 @@ func atStart() {
 	case "file":
 		_, err := os.Stat("/workspace/settings")
 		early = fmt.Sprint(err)
+	case "folder":
+		early = fmt.Sprint(os.Getwd())
 	case "temporary":
 		early = fmt.Sprint(os.WriteFile("/tmp/x", nil, 0o600))
 	}
