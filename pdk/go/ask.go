@@ -2,7 +2,6 @@ package sallyport
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/pdk/go/internal/jsontext"
@@ -44,7 +43,7 @@ func (e *AskError) Error() string {
 
 // KindOf returns the kind of the [AskError] in err's chain, or "" if there is none.
 func KindOf(err error) Kind {
-	if a, ok := errors.AsType[*AskError](err); ok {
+	if a, ok := asType[*AskError](err); ok {
 		return a.Kind
 	}
 	return ""

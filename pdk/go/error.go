@@ -37,7 +37,7 @@ func notFound(uri string) *Error {
 
 // asError converts the error of a resource, prompt or completion to an MCP error.
 func asError(c *Call, err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := asType[*Error](err); ok {
 		return e
 	}
 	if c.method == "resources/read" && errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,31 @@ func kindData(err error) json.RawMessage {
 
 // requires returns the client capability that was missing for a host request, or nil if that is not the error.
 func requires(err error) json.RawMessage {
-	if a, ok := errors.AsType[*AskError](err); ok {
+	if a, ok := asType[*AskError](err); ok {
 		return a.Requires
 	}
 	return nil
+}
+
+// asType returns the first error of type E in err's tree, as errors.AsType of Go 1.26 does. errors.As would add 50 KB, and
+// encoding/json panics in a module of TinyGo 0.39 that has it.
+func asType[E error](err error) (E, bool) {
+	if e, ok := err.(E); ok {
+		return e, true
+	}
+	var e E
+	if x, ok := err.(interface{ As(any) bool }); ok && x.As(&e) {
+		return e, true
+	}
+	switch x := err.(type) {
+	case interface{ Unwrap() error }:
+		return asType[E](x.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range x.Unwrap() {
+			if e, ok := asType[E](one); ok {
+				return e, true
+			}
+		}
+	}
+	return e, false
 }

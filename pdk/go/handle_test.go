@@ -179,8 +179,8 @@ func TestRequest_reportsErrorsWithTheirCodes(t *testing.T) {
 		{"tools/list", nil, `{"code":-32601,"message":"method not found: tools/list"}`},
 	} {
 		_, err := h.Request(c.method, c.params)
-		e, ok := errors.AsType[*sallyport.Error](err)
-		if !ok {
+		var e *sallyport.Error
+		if !errors.As(err, &e) {
 			t.Errorf("%s %v: got %v, want an Error", c.method, c.params, err)
 			continue
 		}

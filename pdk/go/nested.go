@@ -43,7 +43,8 @@ func CallTool[R any](c *Call, name string, args any) (value R, err error) {
 	if result.IsError {
 		return value, &ToolError{Name: name, Result: result}
 	}
-	return value, decodeResult(raw, result, &value)
+	err = decodeResult(raw, result, &value) // on its own line, since a return may read value before it
+	return value, err
 }
 
 // decodeResult decodes a result into a pointer.

@@ -125,7 +125,7 @@ func textResult(raw []byte, err error) ([]byte, error) {
 
 // errorResult returns a result with isError. An *Error is returned unchanged.
 func errorResult(err error) ([]byte, error) {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := asType[*Error](err); ok {
 		return nil, e
 	}
 	if requires(err) != nil { // it concerns the client, not the requested action

@@ -150,8 +150,8 @@ func keep[T any](list *[]T, params json.RawMessage) (any, error) {
 
 // refusal encodes the error of a host request as the host does.
 func refusal(err error) map[string]any {
-	a, ok := errors.AsType[*sallyport.AskError](err)
-	if !ok {
+	var a *sallyport.AskError
+	if !errors.As(err, &a) {
 		a = &sallyport.AskError{Kind: sallyport.KindUnavailable, Message: err.Error()}
 	}
 	data := map[string]any{"kind": a.Kind}

@@ -218,7 +218,7 @@ func provoke(c *sallyport.Call, kind string) error {
 }
 
 func refused(c *sallyport.Call, a refusal) (string, error) {
-	e, ok := errors.AsType[*sallyport.AskError](provoke(c, a.Kind))
+	e, ok := provoke(c, a.Kind).(*sallyport.AskError)
 	if !ok {
 		return "not refused", nil
 	}

@@ -137,6 +137,12 @@ func misfit(raw []byte) error {
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
+// These are constants for Implements: TinyGo knows no other interfaces there.
+var (
+	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
 // builder makes setters. It caches structs by type, for recursive types.
 type builder map[reflect.Type]*object
 
@@ -145,9 +151,9 @@ func (b builder) setter(t reflect.Type) setter {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return leaf(setRaw)
-	case p.Implements(reflect.TypeFor[json.Unmarshaler]()), t == reflect.TypeFor[json.Number]():
+	case p.Implements(unmarshalerType), t == reflect.TypeFor[json.Number]():
 		return leaf(setByLibrary)
-	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+	case p.Implements(textUnmarshalerType):
 		return leaf(setByText)
 	}
 	switch t.Kind() {
@@ -344,7 +350,7 @@ func elements(raw []byte, i int, f func(n, at int) (end int, err error)) (int, e
 
 // mapping decodes objects into maps with string keys. encoding/json decodes other maps.
 func (b builder) mapping(t reflect.Type) setter {
-	if t.Key().Kind() != reflect.String || reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+	if t.Key().Kind() != reflect.String || reflect.PointerTo(t.Key()).Implements(textUnmarshalerType) {
 		return leaf(setByLibrary)
 	}
 	elem := b.setter(t.Elem())

@@ -64,14 +64,24 @@ func Of(t reflect.Type, use Use) json.RawMessage {
 
 // isLeaf reports whether a struct is a single value in JSON.
 func isLeaf(t reflect.Type) bool {
-	return isTime(t) || implements(t, schemerType) || implements(t, textMarshalerType) || implements(t, marshalerType)
+	return isTime(t) || isSchemer(t) || isTextMarshaler(t) || isMarshaler(t)
 }
 
 // isTime compares names: a reference to the type would link all its methods, 200 KB, into every plugin.
 func isTime(t reflect.Type) bool { return t.PkgPath() == "time" && t.Name() == "Time" }
 
-func implements(t, i reflect.Type) bool {
-	return t.Implements(i) || reflect.PointerTo(t).Implements(i)
+// The interface is a constant in each call of Implements: TinyGo knows no other ones.
+
+func isSchemer(t reflect.Type) bool {
+	return t.Implements(schemerType) || reflect.PointerTo(t).Implements(schemerType)
+}
+
+func isTextMarshaler(t reflect.Type) bool {
+	return t.Implements(textMarshalerType) || reflect.PointerTo(t).Implements(textMarshalerType)
+}
+
+func isMarshaler(t reflect.Type) bool {
+	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }
 
 func (b *schemas) schema(t reflect.Type) []byte {
@@ -97,7 +107,7 @@ func (b *schemas) describe(o *jsontext.Object, t reflect.Type) {
 func isNullable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return !implements(t, schemerType)
+		return !isSchemer(t)
 	}
 	return false
 }
@@ -106,7 +116,7 @@ func isNullable(t reflect.Type) bool {
 func (b *schemas) value(o *jsontext.Object, t reflect.Type) {
 	t = Deref(t)
 	switch {
-	case implements(t, schemerType):
+	case isSchemer(t):
 		b.own(o, t)
 	case isTime(t):
 		o.Text("type", "string")
@@ -115,9 +125,9 @@ func (b *schemas) value(o *jsontext.Object, t reflect.Type) {
 	case t == bytesType:
 		o.Text("type", "string")
 		o.Text("contentEncoding", "base64")
-	case implements(t, textMarshalerType):
+	case isTextMarshaler(t):
 		o.Text("type", "string")
-	case implements(t, marshalerType): // any value
+	case isMarshaler(t): // any value
 	default:
 		b.kind(o, t)
 	}
