@@ -147,12 +147,14 @@ escape-guest: ## build it again: needs clang, lld, wasi-libc and libclang-rt-dev
 	cd hostfuncs/testdata/escape && clang --target=wasm32-wasi -mexec-model=reactor -Os -Wl,--strip-all -o escape.wasm escape.c && \
 	  sha256sum escape.c escape.wasm > SHA256SUMS
 
-# The guests in Rust, C, Zig and AssemblyScript of the comparison are committed; SHA256SUMS ties them to their source, and a
+# The guests in Rust, C, Zig, AssemblyScript and Go by TinyGo of the comparison are committed; SHA256SUMS ties them to their source, and a
 # test holds that.
-tools-guest: build/zig/bin/zig build/assemblyscript/node_modules ## build them again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32, clang and lld
+tools-guest: build/zig/bin/zig build/assemblyscript/node_modules build/tinygo/bin/tinygo ## build them again: needs Debian's cargo, rustc, libstd-rust-dev-wasm32, clang and lld
 	cd cmd/bench/testdata/toolszig && ../../../../build/zig/bin/zig build-exe -target wasm32-freestanding -O ReleaseSmall -fno-entry -rdynamic -fstrip \
 	  --dep sallyport -Mroot=tools.zig -Msallyport=../../../../pdk/zig/src/sallyport.zig -femit-bin=tools.wasm && \
 	  sha256sum tools.zig tools.wasm > SHA256SUMS
+	cd cmd/bench/testdata/toolstinygo && ../../../../build/tinygo/bin/tinygo build -target=wasip1 -buildmode=c-shared -scheduler=none -no-debug -o tools.wasm . && \
+	  sha256sum go.mod main.go tools.wasm > SHA256SUMS
 	rm -rf build/tools-guest/as && mkdir -p build/tools-guest/as/assembly && cp -r pdk/assemblyscript/asconfig.json pdk/assemblyscript/sallyport build/tools-guest/as && \
 	  cp cmd/bench/testdata/toolsassemblyscript/tools.ts build/tools-guest/as/assembly && cd build/tools-guest/as && \
 	  ../../assemblyscript/node_modules/.bin/asc assembly/tools.ts --outFile ../../../cmd/bench/testdata/toolsassemblyscript/tools.wasm && \
@@ -240,7 +242,19 @@ build/assemblyscript/node_modules: cmd/sallyport/testdata/assemblyscript/package
 	cd build/assemblyscript && npm ci --no-audit --no-fund
 	@touch $@
 
-programs: $(BIN) build/programs/.fetched build/zig/bin/zig build/assemblyscript/node_modules ## programs of others as plugins, beside the same programs natively
+# TinyGo is built of its module, with Debian's LLVM, and links Debian's wasi-libc and compiler-rt: a release has its own,
+# which are no part of the module, as is its package net.
+TINYGODEBS := llvm-19-dev libclang-19-dev liblld-19-dev lld-19 clang-19 libclang-rt-19-dev-wasm32 wasi-libc binaryen
+TINYGOGO := GOTOOLCHAIN=go1.25.5
+build/tinygo/bin/tinygo: $(wildcard cmd/sallyport/testdata/tinygo/*)
+	@dpkg -s $(TINYGODEBS) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q --no-install-recommends $(TINYGODEBS); } >/dev/null
+	rm -rf build/tinygo && mkdir -p build/tinygo/bin
+	cd cmd/sallyport/testdata/tinygo && $(TINYGOGO) go build -tags llvm19 -o ../../../../build/tinygo/tinygo tool && \
+	  cp -r "$$($(TINYGOGO) go list -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)" ../../../../build/tinygo/root
+	chmod -R u+w build/tinygo/root && mkdir -p build/tinygo/root/src/net/http && cp cmd/sallyport/testdata/tinygo/wasip1.json build/tinygo/root/targets
+	printf '#!/bin/sh\nTINYGOROOT=%s $(TINYGOGO) exec %s "$$@"\n' '$(CURDIR)/build/tinygo/root' '$(CURDIR)/build/tinygo/tinygo' > $@ && chmod +x $@
+
+programs: $(BIN) build/programs/.fetched build/zig/bin/zig build/assemblyscript/node_modules build/tinygo/bin/tinygo ## programs of others as plugins, beside the same programs natively
 	go test -tags programs ./cmd/sallyport -run 'TestPrograms_' -count=1 -v -timeout 20m
 
 build/mcp/bin/python:

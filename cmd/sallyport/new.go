@@ -43,8 +43,8 @@ func newNew(std stdio) *cobra.Command {
 			}
 			switch {
 			case library == "":
-			case lang != "go":
-				return fmt.Errorf("--pdk is for --lang go")
+			case lang != "go" && lang != "tinygo":
+				return fmt.Errorf("--pdk is for --lang go and tinygo")
 			default:
 				text, err := goMod(library)
 				if err != nil {
@@ -57,7 +57,7 @@ func newNew(std stdio) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&lang, "lang", "ts", "`language`: one of those that --list names")
-	c.Flags().StringVar(&library, "pdk", "", "`folder` pdk/go of a clone of Sallyport, for --lang go, in place of the library that the project has inside")
+	c.Flags().StringVar(&library, "pdk", "", "`folder` pdk/go of a clone of Sallyport, for --lang go and tinygo, in place of the library that the project has inside")
 	c.Flags().BoolVar(&list, "list", false, "list the languages, and the tools of each that this machine has")
 	return c
 }

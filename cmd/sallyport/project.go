@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,6 +141,10 @@ const (
 	go mod tidy
 	go vet .
 	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ .`
+	ruleTinyGo = `main.go go.mod
+	go mod tidy
+	go vet .
+	$(TINYGO) build -target=wasip1 -buildmode=c-shared -scheduler=none -no-debug -o $@ .`
 	ruleRust = `src/lib.rs Cargo.toml
 	cargo build --release --target wasm32-unknown-unknown
 	cp target/wasm32-unknown-unknown/release/plugin.wasm $@`
@@ -186,7 +191,8 @@ const (
 var (
 	clang  = tool{program: "clang", install: "apt install clang"}
 	wasmLD = tool{program: "wasm-ld", install: "apt install lld"}
-	golang = tool{program: "go", install: "apt install golang, of 1.26 or later"}
+	golang = tool{program: "go", install: "apt install golang, of 1.25 or later"}
+	tinygo = tool{program: "tinygo", install: "its releases, of 0.39 or later"}
 	cargo  = tool{program: "cargo", install: "rustup, or apt install cargo"}
 	asc    = tool{program: "asc", install: "npm install -g assemblyscript"}
 	zig    = tool{program: "zig", install: "its download page, or pip install ziglang and ZIG=python-zig"}
@@ -204,7 +210,7 @@ func hasRustTarget(rustc string) bool {
 }
 
 // requireGo is the go.mod of a project, up to the folder of the library.
-const requireGo = "module example.com/NAME\n\ngo 1.26.0\n\nrequire github.com/sallyport-mcp/sallyport/pdk/go v0.0.0\n\n" +
+const requireGo = "module example.com/NAME\n\ngo 1.25.0\n\nrequire github.com/sallyport-mcp/sallyport/pdk/go v0.0.0\n\n" +
 	"replace github.com/sallyport-mcp/sallyport/pdk/go => "
 
 // goMod returns the go.mod of a project over the library of a clone, in this folder.
@@ -232,6 +238,8 @@ func projects() map[string]project {
 	goFiles := pdk.Go()
 	goFiles["go.mod"], goFiles["main.go"], goFiles["main_test.go"] = requireGo+"./sallyport\n", helloGo, helloGoTest
 	goFiles["Makefile"] = strings.Replace(makefile, "RULE", ruleGo, 1)
+	tinyFiles := maps.Clone(goFiles)
+	tinyFiles["Makefile"] = "TINYGO ?= tinygo\n" + strings.Replace(makefile, "RULE", ruleTinyGo, 1)
 	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
 	all := map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
@@ -243,6 +251,7 @@ func projects() map[string]project {
 		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
 		"go":             {files: goFiles, next: nextBuilt, needs: []tool{golang}},
+		"tinygo":         {files: tinyFiles, next: nextBuilt, needs: []tool{golang, tinygo}},
 		"rust":           {files: rust, next: nextBuilt, needs: []tool{cargo, rustc}},
 		"assemblyscript": {files: ascFiles, next: nextBuilt, needs: []tool{asc}},
 		"zig":            {files: zigFiles, next: nextBuilt, needs: []tool{zig}},

@@ -65,6 +65,29 @@ func withZig(t *testing.T) {
 	t.Setenv("ZIG_LOCAL_CACHE_DIR", filepath.Join(zig, "cache"))
 }
 
+// withTinyGo puts TinyGo first on the PATH.
+func withTinyGo(t *testing.T) {
+	t.Helper()
+	bin, err := filepath.Abs(filepath.Join("..", "..", "build", "tinygo", "bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// TestPrograms_scenarioOfTinyGo plays the scenario with the library of Go, compiled by TinyGo, without and with goroutines.
+func TestPrograms_scenarioOfTinyGo(t *testing.T) {
+	withTinyGo(t)
+	dir := filepath.Dir(examples(t, "go"))
+	for _, scheduler := range []string{"none", "asyncify"} {
+		t.Run(scheduler, func(t *testing.T) {
+			wasm := filepath.Join(t.TempDir(), "scenario.wasm")
+			do(t, dir, nil, "tinygo", "build", "-target=wasip1", "-buildmode=c-shared", "-scheduler="+scheduler, "-no-debug", "-o", wasm, "./examples/scenario")
+			playScenario(t, wasm)
+		})
+	}
+}
+
 // withAssemblyScript puts the compiler of AssemblyScript first on the PATH.
 func withAssemblyScript(t *testing.T) {
 	t.Helper()
@@ -147,6 +170,7 @@ func TestPrograms_compiledLanguagesAreAsThePageSays(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
 	withZig(t)
 	withAssemblyScript(t)
+	withTinyGo(t)
 	_, page, found := strings.Cut(pageOf(t, "docs/languages.md"), compiledLanguages)
 	if !found {
 		t.Fatalf("got no section %q, want one", compiledLanguages)
@@ -171,11 +195,12 @@ func TestPrograms_newProjectsBuildAndAreSmall(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:"+os.Getenv("PATH"))
 	withZig(t)
 	withAssemblyScript(t)
+	withTinyGo(t)
 	dir := t.TempDir()
 	shell := shellIn(t, dir)
 	list := strings.Join(strings.Fields(shell("sallyport new --list")), " ")
-	wantInOrder(t, "list", list, []string{"assemblyscript ready", "c ready", "rust ready", "zig ready"})
-	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000, "zig": 50_000, "assemblyscript": 50_000} {
+	wantInOrder(t, "list", list, []string{"assemblyscript ready", "c ready", "rust ready", "tinygo ready", "zig ready"})
+	for lang, limit := range map[string]int64{"c": 30_000, "rust": 100_000, "zig": 50_000, "assemblyscript": 50_000, "tinygo": 400_000} {
 		wantInOrder(t, lang, shell("sallyport new of_"+lang+" --lang "+lang+" && make -C of_"+lang+" test && echo passed"), []string{"passed"})
 		if info, err := os.Stat(filepath.Join(dir, "of_"+lang, "of_"+lang+".wasm")); err != nil || info.Size() > limit {
 			t.Errorf("%s: got %v, %v, want at most %d bytes", lang, info, err, limit)
