@@ -19,7 +19,7 @@ func languageServers() []toolServer {
 	}
 	script := func(name string) string { return filepath.Join("cmd", "bench", "testdata", "echoscripts", name) }
 	return []toolServer{
-		host("go", guestFile("tools"), "call"),
+		host("go", guestFile("tools"), "call"), host("tinygo", guest("tinygo"), "call"),
 		host("ts", script("echo.ts"), "call"), host("ts_kept", script("echo.ts"), "plugin"),
 		host("js", script("echo.js"), "call"),
 		host("python", script("echo.py"), "call"),
@@ -53,7 +53,7 @@ func benchLanguages(ctx context.Context, o options) ([]row, error) {
 		for _, s := range languageServers() {
 			rows = append(rows, results[s.name].rows(setting+s.name)...)
 		}
-		rows = append(rows, timeOver(setting, results, [][2]string{{"ts", "ts_kept"}, {"ts", "node"}, {"python", "ts"}, {"c", "go"}})...)
+		rows = append(rows, timeOver(setting, results, [][2]string{{"ts", "ts_kept"}, {"ts", "node"}, {"python", "ts"}, {"c", "go"}, {"tinygo", "go"}})...)
 	}
 	return rows, nil
 }

@@ -103,6 +103,7 @@ func TestToolsGuest_isBuiltFromItsSource(t *testing.T) {
 	for dir, names := range map[string][]string{
 		"toolsrust": {"Cargo.toml", "Cargo.lock", "src/lib.rs", "tools.wasm"}, "toolsc": {"tools.c", "tools.wasm"},
 		"toolszig": {"tools.zig", "tools.wasm"}, "toolsassemblyscript": {"tools.ts", "tools.wasm"},
+		"toolstinygo": {"go.mod", "main.go", "tools.wasm"},
 	} {
 		dir = filepath.Join("testdata", dir)
 		sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
