@@ -59,7 +59,7 @@ func describeFile(ctx context.Context, s *settings.Settings, std stdio, file str
 	if info, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
 	} else if info.IsDir() {
-		return nil, ui.Hint(fmt.Errorf("%s is a folder, not a file", ui.Line(file)), "name one file in it; sallyport list looks at a folder")
+		return nil, ui.Hint(fmt.Errorf("%s is a folder, not a regular file", ui.Line(file)), "name one file in it; sallyport list looks at a folder")
 	} else if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	}

@@ -35,7 +35,7 @@ func TestInspect_printsPublicNames(t *testing.T) {
 func TestInspect_ofAFolderNamesList(t *testing.T) {
 	dir := t.TempDir()
 	out := outputOfError(t, program(t, "", "inspect", dir))
-	wantInOrder(t, "inspect", out, []string{dir + " is a folder, not a file", "hint: ", "sallyport list"})
+	wantInOrder(t, "inspect", out, []string{dir + " is a folder, not a regular file", "hint: ", "sallyport list"})
 }
 
 func TestInspect_warnsOfUnknownPromptKeys(t *testing.T) {
