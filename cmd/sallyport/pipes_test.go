@@ -103,6 +103,7 @@ func TestCall_nobodyReadsStandardError(t *testing.T) {
 
 // A client that reads no responses and closes its input, or signals the host, does not keep the host running.
 func TestServe_nobodyReadsAnswers(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]func(*exec.Cmd, io.Closer){
 		"input":   func(_ *exec.Cmd, in io.Closer) { in.Close() },
 		"SIGTERM": func(cmd *exec.Cmd, _ io.Closer) { cmd.Process.Signal(syscall.SIGTERM) },

@@ -229,6 +229,7 @@ func TestServer_isCancelledWhileItWaits(t *testing.T) {
 }
 
 func TestServer_withABadHandshakeIsRefused(t *testing.T) {
+	t.Parallel()
 	for handshake, want := range map[string]string{
 		"exit1":    "the server exited with code 1 before it answered initialize",
 		"exit3":    "the server exited with code 3 before it answered initialize",
