@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/egress"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/registry/index"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
@@ -393,7 +394,7 @@ func reportInstalled(s *settings.Settings, std stdio, c *install.Candidate, gran
 		fmt.Fprintf(std.out, "not yet   %s\n", ui.Line(host.GrantCommand(s, c.Name, line, true)))
 	}
 	if note := plugin.Problems(c.Description.Manifest.Wants, c.Description.Manifest); len(note) > 0 {
-		fmt.Fprintf(std.out, "%s of it cannot be granted: sallyport inspect %s\n", ui.Count(len(note), "want"), settings.Quoted(c.File))
+		fmt.Fprintf(std.out, "%s of it cannot be granted: sallyport inspect %s\n", ui.Count(len(note), "want"), shellword.Quoted(c.File))
 	}
 	return nextSteps(std.out, s)
 }
@@ -412,7 +413,7 @@ func nextSteps(w io.Writer, s *settings.Settings) error {
 		fmt.Fprintf(w, "next: %s\n", ui.Line(x.Next))
 	}
 	_, err = fmt.Fprintf(w, "next: hosts that run serve it at once; a client without one: %s\n",
-		ui.Line(withFlags(s, "sallyport client-config CLIENT "+settings.Quoted(s.Text("dir"))+" --write")))
+		ui.Line(withFlags(s, "sallyport client-config CLIENT "+shellword.Quoted(s.Text("dir"))+" --write")))
 	return err
 }
 

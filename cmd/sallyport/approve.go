@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 )
@@ -144,7 +145,7 @@ func reviewOf(ctx context.Context, s *settings.Settings, std stdio, name string)
 	if errors.Is(err, registry.ErrNoPlugin) {
 		err = fmt.Errorf("%w in %s", err, s.Text("dir"))
 		if s.Source("dir") == settings.FromFlag {
-			return nil, ui.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
+			return nil, ui.Hint(err, "sallyport list %s names those that are there", shellword.Quoted(s.Text("dir")))
 		}
 		return nil, ui.Hint(err, "name the folder that is served: sallyport approve %s DIR", name)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/gobuild"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/registry/script"
@@ -66,12 +66,12 @@ func buildScript(std stdio, file, out string) error {
 		}
 	} else if same := sameName(out); same != "" {
 		return ui.Hint(fmt.Errorf("%s would be a second plugin with the name of %s beside it, and none of two with one name is served", ui.Line(out), ui.Line(same)),
-			"sallyport build %s writes it into the folder build", settings.Quoted(file))
+			"sallyport build %s writes it into the folder build", shellword.Quoted(file))
 	}
 	if err := writeModule(out, wasm); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(settings.Quoted(out)))
+	fmt.Fprintf(std.out, "built %s, %d bytes: pack writes its description into it\n  sallyport pack %s\n", ui.Line(out), len(wasm), ui.Line(shellword.Quoted(out)))
 	return nil
 }
 
@@ -105,7 +105,7 @@ func buildGo(ctx context.Context, std stdio, target, out string) error {
 	}
 	fmt.Fprintf(std.out, "built %s, %d bytes, from %s\n", ui.Line(out), len(b.Wasm), ui.Line(origin(&b.Source)))
 	fmt.Fprintln(std.out, "an MCP server is ready as it is; a command-line program needs a tool file, which wrap drafts:")
-	word := ui.Line(settings.Quoted(out))
+	word := ui.Line(shellword.Quoted(out))
 	fmt.Fprintf(std.out, "  sallyport inspect %s\n  sallyport wrap %s\n", word, word)
 	return nil
 }
@@ -143,7 +143,7 @@ func writeModule(file string, wasm []byte) (err error) {
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".sallyport-build-*")
 	if errors.Is(err, fs.ErrNotExist) {
-		return ui.Hint(fmt.Errorf("%s: its folder does not exist", ui.Line(file)), "mkdir %s", settings.Quoted(filepath.Dir(file)))
+		return ui.Hint(fmt.Errorf("%s: its folder does not exist", ui.Line(file)), "mkdir %s", shellword.Quoted(filepath.Dir(file)))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))

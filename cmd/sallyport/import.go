@@ -22,6 +22,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
@@ -234,7 +235,7 @@ func (i *importing) refusal(p *foreign.Plugin, err error) error {
 	var name *install.NameError
 	named := fmt.Errorf("%s: not installed: %w", p.Name, err)
 	if errors.As(err, &claimed) || errors.As(err, &alike) || errors.As(err, &name) {
-		return ui.Hint(named, "sallyport add %s --name NAME installs it under a name that you choose", settings.Quoted(p.Source))
+		return ui.Hint(named, "sallyport add %s --name NAME installs it under a name that you choose", shellword.Quoted(p.Source))
 	}
 	return named
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
@@ -146,14 +147,14 @@ func commandLine(name string, server json.RawMessage) string {
 	env, _ := jsonraw.ParseObject(jsonraw.Get(server, "env"))
 	for _, m := range env {
 		text, _ := jsonraw.String(m.Value)
-		words = append(words, m.Key+"="+settings.Quoted(text))
+		words = append(words, m.Key+"="+shellword.Quoted(text))
 	}
 	program, _ := jsonraw.String(jsonraw.Get(server, "program"))
-	words = append(words, settings.Quoted(cmp.Or(program, name)))
+	words = append(words, shellword.Quoted(cmp.Or(program, name)))
 	args, _ := jsonraw.Elements(jsonraw.Get(server, "args"))
 	for _, raw := range args {
 		text, _ := jsonraw.String(raw)
-		words = append(words, settings.Quoted(text))
+		words = append(words, shellword.Quoted(text))
 	}
 	return strings.Join(words, " ")
 }

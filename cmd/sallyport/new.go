@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
@@ -116,6 +116,6 @@ func writeProject(std stdio, dir string, p project) error {
 	if missing := p.missing(); missing != "" {
 		fmt.Fprintln(std.out, missing)
 	}
-	_, err := io.WriteString(std.out, strings.NewReplacer("DIR", ui.Line(settings.Quoted(dir)), "NAME", name).Replace(p.next))
+	_, err := io.WriteString(std.out, strings.NewReplacer("DIR", ui.Line(shellword.Quoted(dir)), "NAME", name).Replace(p.next))
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 )
 
 func TestNew_listsWhatIsMissing(t *testing.T) {
@@ -41,7 +41,7 @@ func TestNew_saysWhatIsMissingAndQuotesItsFolder(t *testing.T) {
 		if err := writeProject(stdio{out: &out}, dir, projects()[lang]); err != nil {
 			t.Fatal(err)
 		}
-		want[len(want)-1] += settings.Quoted(dir)
+		want[len(want)-1] += shellword.Quoted(dir)
 		wantInOrder(t, lang, out.String(), want)
 	}
 }

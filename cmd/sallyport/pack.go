@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/document"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/registry/script"
@@ -52,7 +53,7 @@ func packed(ctx context.Context, s *settings.Settings, std stdio, file string) (
 		return m, fmt.Errorf("%s: it is text without code, which needs no packing", file)
 	}
 	if script.Is(file) {
-		return m, ui.Hint(fmt.Errorf("%s: a script is served as it is, which needs no packing", file), "sallyport build %s makes a module of it", ui.Line(settings.Quoted(file)))
+		return m, ui.Hint(fmt.Errorf("%s: a script is served as it is, which needs no packing", file), "sallyport build %s makes a module of it", ui.Line(shellword.Quoted(file)))
 	}
 	if m.description, err = describeFile(ctx, s, std, file); err != nil {
 		return m, err

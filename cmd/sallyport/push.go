@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/internal/minisign"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 )
 
@@ -125,7 +126,7 @@ func (p *pushing) publicationOf(ctx context.Context, s *settings.Settings, std s
 	case err != nil:
 		return to, err
 	case !m.unchanged:
-		return to, ui.Hint(fmt.Errorf("%s%s is for a file that is not packed", file, source.SignatureSuffix), "sallyport pack %s, and then sign it again; --sign FILE signs the packed bytes", settings.Quoted(file))
+		return to, ui.Hint(fmt.Errorf("%s%s is for a file that is not packed", file, source.SignatureSuffix), "sallyport pack %s, and then sign it again; --sign FILE signs the packed bytes", shellword.Quoted(file))
 	}
 	return to, nil
 }

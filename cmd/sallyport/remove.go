@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/consent"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 )
 
 func newRemove(std stdio) *cobra.Command {
@@ -51,9 +52,9 @@ func remove(ctx context.Context, s *settings.Settings, std stdio, name string, p
 	var elsewhere *install.ElsewhereError
 	switch {
 	case errors.As(err, &elsewhere):
-		return ui.Hint(err, "sallyport remove %s %s removes it", name, settings.Quoted(elsewhere.Folder))
+		return ui.Hint(err, "sallyport remove %s %s removes it", name, shellword.Quoted(elsewhere.Folder))
 	case errors.Is(err, install.ErrAbsent):
-		return ui.Hint(err, "sallyport list %s names those that are there", settings.Quoted(s.Text("dir")))
+		return ui.Hint(err, "sallyport list %s names those that are there", shellword.Quoted(s.Text("dir")))
 	case err != nil:
 		return err
 	case len(r.Files) == 0 && !purge:

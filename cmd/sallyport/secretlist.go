@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/secret"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 )
 
 func newSecretList(std stdio) *cobra.Command {
@@ -73,7 +74,7 @@ func listSecrets(std stdio, s *settings.Settings, kept secret.Kept) error {
 	}
 	for _, o := range owned {
 		if !wanted[o.Name] {
-			row(o.Name, "-", "kept for "+o.Principal+", and no line wants it: sallyport secret remove "+o.Name+" --principal "+settings.Quoted(o.Principal)+" forgets it")
+			row(o.Name, "-", "kept for "+o.Principal+", and no line wants it: sallyport secret remove "+o.Name+" --principal "+shellword.Quoted(o.Principal)+" forgets it")
 		}
 	}
 	if rows == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/index"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
 	"github.com/sallyport-mcp/sallyport/registry/source"
@@ -72,7 +73,7 @@ func addedPlugins(s *settings.Settings, names []string) (all []addedPlugin, err 
 		if !slices.ContainsFunc(all, func(f addedPlugin) bool { return f.name == name }) {
 			err := fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir"))
 			if pin, ok := l.Pin(name); ok && pin.Origin != nil {
-				return nil, ui.Hint(err, "sallyport update %s --dir %s looks into the folder that it was added to", name, settings.Quoted(pin.Folder))
+				return nil, ui.Hint(err, "sallyport update %s --dir %s looks into the folder that it was added to", name, shellword.Quoted(pin.Folder))
 			}
 			return nil, ui.Hint(err, "sallyport add SOURCE --name %s --replace names one", name)
 		}

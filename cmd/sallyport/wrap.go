@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -84,7 +85,7 @@ func wrap(ctx context.Context, s *settings.Settings, std stdio, file string, for
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s, %s\n", ui.Line(out), ui.Count(len(commands.list), "tool"), ui.Count(options, "option"))
 	fmt.Fprintln(std.out, "the help is written for people: read the file and mend it, then check it:")
-	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(settings.Quoted(file)))
+	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(shellword.Quoted(file)))
 	return nil
 }
 

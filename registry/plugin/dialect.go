@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/script"
 	"github.com/sallyport-mcp/sallyport/registry/toolfile"
 	"github.com/sallyport-mcp/sallyport/runtime"
@@ -99,11 +98,7 @@ type ProgramError struct {
 
 // Error returns the reason and the command.
 func (e *ProgramError) Error() string {
-	path := e.Path
-	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
-		path = strconv.Quote(path)
-	}
-	text := fmt.Sprintf("%v: sallyport wrap %s writes a first one", errCommand, path)
+	text := fmt.Sprintf("%v: sallyport wrap %s writes a first one", errCommand, shellword.Quoted(e.Path))
 	if e.Silent != nil {
 		text += fmt.Sprintf("; and it is no MCP server that answers on its standard input: %v", e.Silent)
 	}

@@ -2,8 +2,10 @@ package plugin
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmtest"
@@ -38,5 +40,14 @@ func TestDetect_namesTheRemedy(t *testing.T) {
 		if _, err := Detect(b, dialects); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// The command of the error is safe to type: no part of a file's name runs.
+func TestProgramError_quotesTheFile(t *testing.T) {
+	const path = "/downloads/$(calc) it's.wasm"
+	got := named(errCommand, path).Error()
+	if want := "sallyport wrap " + shellword.Quoted(path) + " writes a first one"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry"
 )
 
@@ -184,7 +185,7 @@ func (n *needs) missingTool(topic, text, tool string) {
 	default:
 		p := n.Plugins[owner]
 		n.report.add(Warning, topic, "%s, which the plugin %s (%s) does not publish", text, p.Name, p.State).
-			next("sallyport inspect " + settings.Quoted(cmp.Or(p.File, p.Name)))
+			next("sallyport inspect " + shellword.Quoted(cmp.Or(p.File, p.Name)))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/clients"
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 )
 
 // wiring examines the entries of MCP clients that launch or reach a host.
@@ -53,7 +53,7 @@ func (s Subject) entry(r *Report, client, file string, e clients.Entry) {
 	case err != nil:
 		r.add(Problem, topic, "%s names %s as %s, which cannot be started: %v", file, e.Command, e.Name, cause(err)).next(rewire)
 	case e.Dir != "" && !exists(e.Dir):
-		r.add(Warning, topic, "its entry %s serves %s, and there is no such folder", e.Name, e.Dir).next("sallyport client-config " + client + " --remove --name " + settings.Quoted(e.Name))
+		r.add(Warning, topic, "its entry %s serves %s, and there is no such folder", e.Name, e.Dir).next("sallyport client-config " + client + " --remove --name " + shellword.Quoted(e.Name))
 	case !sameProgram(found, s.Program):
 		r.add(Note, topic, "its entry %s starts %s, which is not this program", e.Name, found)
 	default:

@@ -32,6 +32,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/receipt"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/usage"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/internal/sigstore"
 	"github.com/sallyport-mcp/sallyport/internal/trace"
 	"github.com/sallyport-mcp/sallyport/registry"
@@ -209,7 +210,7 @@ func (h *Host) gateOptions(files []registry.File) *hostfuncs.Options {
 // that changes the configuration. Callers on other machines do not learn its location.
 func advice(s *settings.Settings, files []registry.File) func(plugin, line string, local bool) string {
 	if files != nil {
-		return func(_, line string, _ bool) string { return "--grant " + settings.Quoted(grant.Unquote(line)) }
+		return func(_, line string, _ bool) string { return "--grant " + shellword.Quoted(grant.Unquote(line)) }
 	}
 	return func(plugin, line string, local bool) string {
 		return GrantCommand(s, plugin, line, local)
@@ -219,7 +220,7 @@ func advice(s *settings.Settings, files []registry.File) func(plugin, line strin
 // GrantCommand returns the command that adds a line to the grants of a plugin. With flags it finds the configuration of
 // these settings from any folder.
 func GrantCommand(s *settings.Settings, plugin, line string, flags bool) string {
-	command := "sallyport grant " + plugin + " " + settings.Quoted(grant.Unquote(line))
+	command := "sallyport grant " + plugin + " " + shellword.Quoted(grant.Unquote(line))
 	if flags {
 		command = strings.TrimSpace(command + " " + s.Flags())
 	}

@@ -1,4 +1,4 @@
-package settings
+package shellword
 
 import (
 	"math/rand/v2"
