@@ -100,7 +100,7 @@ check: fmt ## gofmt, vet, staticcheck, unowned notes
 # compute for minutes under it, on one goroutine; the packages above use the schemas on many. The model of at most
 # once runs most of its schedules without it, since SQLite is ten times as slow under it.
 race: plugins ## every package with goroutines, channels or locks under the race detector, and SCHEDULES (100000) of the model of at most once
-	go test -race -short -timeout 20m $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '"sync(/atomic)?"|^\s+go [a-z]|\bchan ' \
+	go test -race -timeout 20m $$(grep -rlE --include='*.go' --exclude='*_test.go' --exclude-dir=testdata '"sync(/atomic)?"|^\s+go [a-z]|\bchan ' \
 	  cmd hostfuncs internal protocol registry runtime transport | xargs -n1 dirname | sort -u | sed '/^cmd.sallyport$$/d; /^internal.jsonschema$$/d; s|^|./|')
 	go test ./protocol -run 'TestModel$$' -count=1 -v -timeout 30m -model.n $(SCHEDULES)
 
