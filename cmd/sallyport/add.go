@@ -338,11 +338,8 @@ func chosen(ctx context.Context, s *settings.Settings, c *install.Candidate) (gr
 		if w.why != "" {
 			text += "    # " + ui.Line(w.why) + "\n"
 		}
-		yes, err := confirm(ctx, text, "grant it?")
-		switch {
-		case ctx.Err() != nil:
-			return nil, nil, errUnanswered
-		case err != nil:
+		yes, err := confirmFirst(ctx, text, "grant it?")
+		if err != nil {
 			return nil, nil, err
 		}
 		if yes {

@@ -146,18 +146,12 @@ Exit code 1: you said no.`,
 	}
 }
 
-// errUnanswered is returned for a question that a signal ended.
-var errUnanswered = errors.New("interrupted: nothing was changed")
-
 // agreed asks for confirmation at the terminal. A no prints that nothing was changed and returns exit code 1.
 func agreed(ctx context.Context, std stdio, text, question string) error {
-	yes, err := confirm(ctx, text, question)
-	switch {
-	case ctx.Err() != nil:
-		return errUnanswered
-	case err == nil && !yes:
+	yes, err := confirmFirst(ctx, text, question)
+	if err == nil && !yes {
 		fmt.Fprintln(std.out, "nothing was changed")
-		return exitCode(exitTool)
+		err = exitCode(exitTool)
 	}
 	return err
 }

@@ -117,11 +117,8 @@ func approve(ctx context.Context, s *settings.Settings, std stdio, name string, 
 	if reject {
 		question = fmt.Sprintf("refuse these bytes of %s for good?", ui.Line(name))
 	}
-	yes, err := confirm(ctx, text.String(), question)
-	switch {
-	case ctx.Err() != nil:
-		return errUnanswered
-	case err != nil:
+	yes, err := confirmFirst(ctx, text.String(), question)
+	if err != nil {
 		return err
 	}
 	return record(ctx, std.out, s, v, yes, reject)
@@ -160,6 +157,15 @@ func confirm(ctx context.Context, text, question string) (bool, error) {
 	}
 	defer t.Close()
 	return t.Confirm(ctx, ui.Fit(text), question)
+}
+
+// confirmFirst is confirm before anything was changed, which its error says of a question that a signal ended.
+func confirmFirst(ctx context.Context, text, question string) (bool, error) {
+	yes, err := confirm(ctx, text, question)
+	if ctx.Err() != nil {
+		return false, errors.New("interrupted: nothing was changed")
+	}
+	return yes, err
 }
 
 // record applies the operator's decision and writes it to the audit log.
