@@ -81,7 +81,9 @@ func takes(dir string, before fs.FileInfo) error {
 		return err
 	}
 	_, err = f.Write(make([]byte, probeSize))
-	return errors.Join(err, f.Close(), os.Remove(f.Name()), os.Chtimes(dir, time.Time{}, before.ModTime()))
+	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	_ = os.Chtimes(dir, time.Time{}, before.ModTime()) // only its owner may
+	return err
 }
 
 // writableByOthers reports a file or folder that other users of this machine can change.
