@@ -41,7 +41,7 @@ type Limits struct {
 }
 
 // CheckStart rejects a limit below the initial memory of an instance plus the host memory it needs beside, in bytes. The
-// error names the key of the limit, see Setting.
+// error names the key of the limit, see Setting: that of limits.for if the limits are those of a class of callers.
 func (l Limits) CheckStart(memory, beside uint64, ofClass bool) error {
 	t := terms{Limits: l.WithDefaults()}
 	if ofClass {
