@@ -88,6 +88,43 @@ func TestPrograms_scenarioOfTinyGo(t *testing.T) {
 	}
 }
 
+// TinyGo 0.39 cannot encode or decode JSON in a module that has errors.As, as docs/languages.md says: the library has a
+// function of its own in its place, which can go when this fails.
+func TestPrograms_tinyGoHasNoErrorsAs(t *testing.T) {
+	withTinyGo(t)
+	dir := writeFiles(t, "go.mod", "module example.com/as\n\ngo 1.25.0\n\nrequire github.com/sallyport-mcp/sallyport/pdk/go v0.0.0\n\n"+
+		"replace github.com/sallyport-mcp/sallyport/pdk/go => "+filepath.Dir(examples(t, "go"))+"\n",
+		"main.go", `package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+
+	sallyport "github.com/sallyport-mcp/sallyport/pdk/go"
+)
+
+type none struct{}
+
+var plugin = sallyport.New("as", "1", sallyport.Tool("as", "", func(*sallyport.Call, none) (string, error) {
+	var e *fs.PathError
+	if !errors.As(fs.ErrExist, &e) {
+		return "no path", json.Unmarshal([]byte("{}"), &map[string]any{})
+	}
+	return "", nil
+}))
+
+func init() { plugin.Serve() }
+
+func main() {}
+`)
+	do(t, dir, nil, "tinygo", "build", "-target=wasip1", "-buildmode=c-shared", "-scheduler=none", "-no-debug", "-o", "as.wasm", ".")
+	out, err := program(t, "", "call", filepath.Join(dir, "as.wasm"), "as").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "unimplemented: AssignableTo with interface") {
+		t.Errorf("got %v %s, want a panic of encoding/json", err, out)
+	}
+}
+
 // withAssemblyScript puts the compiler of AssemblyScript first on the PATH.
 func withAssemblyScript(t *testing.T) {
 	t.Helper()
