@@ -34,7 +34,8 @@ func benchLanguages(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
 	}
-	o.slice /= toolsShare
+	o.slice /= 2 * toolsShare
+	rounds := 3 * o.rounds // the ratios are near 1, and those of single rounds are between a half and two
 	servers, stop, err := startAll(ctx, languageServers(), "stdio")
 	defer stop()
 	if err != nil {
@@ -45,7 +46,7 @@ func benchLanguages(ctx context.Context, o options) ([]row, error) {
 		name  string
 		bytes int
 	}{{"100B", 100}, {"100KB", 100_000}} {
-		results, err := measureTools(servers, languageServers(), echoCall(payload(size.bytes)), 1, o)
+		results, err := measureTools(servers, languageServers(), echoCall(payload(size.bytes)), 1, rounds, o.slice)
 		if err != nil {
 			return nil, err
 		}

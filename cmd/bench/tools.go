@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // toolServer is a server with the tools echo, report and sha.
@@ -116,7 +117,7 @@ func benchToolsOn(ctx context.Context, o options, transport string) ([]row, erro
 	var rows []row
 	for _, c := range []toolCall{echoCall(payload(100)), reportCall(), shaCall()} {
 		for _, inFlight := range []int{1, 8, 32} {
-			results, err := measureTools(servers, toolServers(), c, inFlight, o)
+			results, err := measureTools(servers, toolServers(), c, inFlight, min(o.rounds, peerRounds), o.slice)
 			if err != nil {
 				return nil, err
 			}
@@ -134,15 +135,15 @@ func benchToolsOn(ctx context.Context, o options, transport string) ([]row, erro
 	return rows, nil
 }
 
-// measureTools measures one call in all servers, in turn.
-func measureTools(servers map[string]*server, all []toolServer, c toolCall, inFlight int, o options) (map[string]*measured, error) {
+// measureTools measures one call in all servers, in turn, for a slice of time in each round.
+func measureTools(servers map[string]*server, all []toolServer, c toolCall, inFlight, rounds int, slice time.Duration) (map[string]*measured, error) {
 	results := map[string]*measured{}
-	for round := range 1 + min(o.rounds, peerRounds) {
+	for round := range 1 + rounds {
 		for _, s := range all {
 			if round <= 1 { // the first round only warms
 				results[s.name] = &measured{}
 			}
-			if err := servers[s.name].measure(c, inFlight, o.slice, results[s.name]); err != nil {
+			if err := servers[s.name].measure(c, inFlight, slice, results[s.name]); err != nil {
 				return nil, fmt.Errorf("%s, %s, %d in flight: %w", s.name, c.tool, inFlight, err)
 			}
 		}
