@@ -61,7 +61,7 @@ func (a *ahead) add(m *plugin.Module) {
 
 // expect begins to load the module with the most calls in former runs, by its digest, while the folder is read.
 func (a *ahead) expect() {
-	if digits, ok := fileid.Hex(a.cache.MostCalled()); ok {
+	for _, digits := range a.mostCalled(1) {
 		a.expected = a.engine.LoadAhead(digits)
 	}
 }
@@ -182,7 +182,19 @@ func (a *ahead) awaitIdle() {
 	}
 }
 
-// count records the calls since the last time, for the order in later runs.
+// mostCalled returns the digests of the modules with the most calls in hexadecimal digits.
+func (a *ahead) mostCalled(n int) []string {
+	var all []string
+	for _, digest := range a.cache.MostCalled(n) {
+		if digits, ok := fileid.Hex(digest); ok {
+			all = append(all, digits)
+		}
+	}
+	return all
+}
+
+// count records the calls since the last time, for the order in later runs. The code of the modules that those load first
+// is kept so that it is loaded sooner.
 func (a *ahead) count() {
 	calls := map[string]uint64{}
 	for _, m := range a.modules() {
@@ -190,5 +202,8 @@ func (a *ahead) count() {
 			calls[m.Digest] += n
 		}
 	}
-	a.cache.AddCalls(calls)
+	if len(calls) > 0 {
+		a.cache.AddCalls(calls)
+		a.engine.KeepPlain(a.mostCalled(early))
+	}
 }

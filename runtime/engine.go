@@ -99,6 +99,7 @@ type Engine struct {
 	loaded   budget
 	ahead    aheadLoads
 	work     workload
+	plain    plainCode
 	stop     context.Context // done when the engine closes: ends loads
 	halt     context.CancelFunc
 }

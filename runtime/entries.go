@@ -123,6 +123,7 @@ func (n *entries) load(e *Engine, p *prepared) (wazero.CompiledModule, uint64, e
 	if err != nil {
 		return nil, 0, err
 	}
+	defer code.Close()
 	defer n.offer(code)()
 	compiled, err := e.compile(context.Background(), p.outline)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	goruntime "runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
@@ -16,6 +18,9 @@ import (
 
 // maxCache bounds the folder of compiled modules, in bytes: some hundred plugins.
 const maxCache = 1 << 30
+
+// maxPlain bounds the machine code that is kept uncompressed, in bytes: that of a few plugins in Go.
+const maxPlain = 64 << 20
 
 // Precompile compiles a module that Engine.Compile has prepared, only to fill the cache in dir. It should run in a
 // separate process with limits: the compiler may take any time and memory, and may crash.
@@ -35,6 +40,44 @@ func PruneCache(dir string, unused time.Duration) (files int, freed, left int64,
 		return 0, 0, 0, err
 	}
 	return folder.Prune(unused)
+}
+
+// KeepPlain keeps the compiled modules with these digests, in 64 hexadecimal digits, so that they are loaded sooner, the
+// first ones first: they take up to four times the space on disk. Other modules are kept compressed.
+func (e *Engine) KeepPlain(digests []string) {
+	if ok, _ := e.users.enter(-1); !ok {
+		return
+	}
+	defer e.users.leave()
+	if !e.keeps() || !e.plain.change(digests) {
+		return
+	}
+	var marks []string
+	for _, digest := range digests {
+		if p, ok := e.preparedBefore(digest); ok {
+			marks = append(marks, p.Mark)
+		}
+	}
+	if err := e.folder.KeepPlain(marks, maxPlain); err != nil {
+		e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
+	}
+}
+
+// plainCode remembers the modules of the last KeepPlain.
+type plainCode struct {
+	mu      sync.Mutex
+	digests []string
+}
+
+// change reports whether the modules changed.
+func (p *plainCode) change(digests []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.Equal(p.digests, digests) {
+		return false
+	}
+	p.digests = digests
+	return true
 }
 
 // precompile stores the machine code of a module under the name by which the engine looks for that of its outline.

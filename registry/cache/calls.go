@@ -1,8 +1,12 @@
 package cache
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -37,18 +41,15 @@ func (c *Cache) Calls(digest string) uint64 {
 	return c.calls.of[digest]
 }
 
-// MostCalled returns the digest of the module with the most calls, see Calls; "" if there were none.
-func (c *Cache) MostCalled() (digest string) {
+// MostCalled returns the digests of the modules with the most calls, see Calls: n at most, and those with more first.
+func (c *Cache) MostCalled(n int) []string {
 	c.calls.read.Do(func() { c.calls.of = c.readCalls() })
 	c.calls.mu.Lock()
 	defer c.calls.mu.Unlock()
-	most := uint64(0)
-	for d, n := range c.calls.of {
-		if n > most || n == most && d < digest {
-			digest, most = d, n
-		}
-	}
-	return digest
+	all := slices.SortedFunc(maps.Keys(c.calls.of), func(x, y string) int {
+		return cmp.Or(-cmp.Compare(c.calls.of[x], c.calls.of[y]), strings.Compare(x, y))
+	})
+	return all[:min(n, len(all))]
 }
 
 // AddCalls records further calls. Other processes record theirs in the same file: the counts of two that write at the same

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/s2"
 )
 
@@ -20,37 +21,85 @@ const (
 	// codes is the folder of machine code.
 	codes = "code"
 	// codeFormat begins each file of it.
-	codeFormat = "sallyport code 3\n"
+	codeFormat = "sallyport code 4\n"
 	// KeySize is the length of the engine's name for an entry, a hash, in bytes. A file has it in hexadecimal digits.
 	KeySize = sha256.Size
 
-	// piece is the part of an entry that is compressed by itself, in bytes: the processors decompress one each at a time,
-	// in their own caches.
+	// piece is the part of an entry that is stored by itself, in bytes: the processors read one each at a time, in their
+	// own caches.
 	piece = 1 << 20
 
-	codePrefix = len(codeFormat) + sha256.Size + 8 + 2*KeySize
+	codeHead  = len(codeFormat) + sha256.Size + 8 + 2*KeySize
+	pieceHead = 4 + 8
 )
 
-// PutCode stores the machine code of the module with this mark, compressed: entry is what the engine keeps of it, and key
-// the name under which the engine looks for it.
+// PutCode stores the machine code of the module with this mark: entry is what the engine keeps of it, and key the name
+// under which the engine looks for it. It is compressed, to a quarter of its size; see KeepPlain.
 //
-//	codeFormat · seal · size of the entry, 8 bytes · key · for each piece of the entry: its size, 4 bytes, compressed
+//	codeFormat · seal of the rest of the head · size of the entry, 8 bytes · key
+//	for each piece of the entry: its size in the file, 4 bytes · its sum, 8 bytes
+//	the pieces, each compressed unless that makes it no smaller
 func (f Folder) PutCode(mark string, key [KeySize]byte, entry io.Reader) error {
-	compressed, size, err := compress(entry)
+	return f.putCode(mark, key, entry, false)
+}
+
+func (f Folder) putCode(mark string, key [KeySize]byte, entry io.Reader, plain bool) error {
+	table, pieces, size, err := split(entry, plain)
 	if err != nil {
 		return err
 	}
-	head := codeHead(mark, key, size, compressed)
+	parts := append([][]byte{headOfCode(mark, key, size, table), table}, pieces...)
 	return replace(f.codeFile(mark), func(w *os.File) error {
-		_, err := w.Write(head)
-		if err == nil {
-			_, err = w.Write(compressed)
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 
 var errTooLarge = errors.New("the machine code is too large to be kept")
+
+// split returns the pieces of an entry as they are stored, their table, and the size of the entry in bytes.
+func split(entry io.Reader, plain bool) (table []byte, pieces [][]byte, size uint64, err error) {
+	for {
+		raw := make([]byte, piece)
+		n, err := io.ReadFull(entry, raw)
+		if n > 0 {
+			stored := raw[:n]
+			if !plain {
+				if block := s2.Encode(nil, stored); len(block) < n {
+					stored = block
+				}
+			}
+			pieces = append(pieces, stored)
+			table = binary.LittleEndian.AppendUint32(table, uint32(len(stored)))
+			table = binary.LittleEndian.AppendUint64(table, xxhash.Sum64(stored))
+		}
+		switch size += uint64(n); {
+		case size > maxModule:
+			return nil, nil, 0, errTooLarge
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return table, pieces, size, nil
+		case err != nil:
+			return nil, nil, 0, err
+		}
+	}
+}
+
+// headOfCode returns the first bytes of a file of machine code, which the table of its pieces follows.
+func headOfCode(mark string, key [KeySize]byte, size uint64, table []byte) []byte {
+	sizes, digits := binary.LittleEndian.AppendUint64(nil, size), hex.EncodeToString(key[:])
+	h := sha256.New()
+	fmt.Fprintf(h, "%s%q%s%s", codeFormat, mark, sizes, digits)
+	h.Write(table)
+	out := append(make([]byte, 0, codeHead), codeFormat...)
+	out = h.Sum(out)
+	return append(append(out, sizes...), digits...)
+}
+
+func (f Folder) codeFile(mark string) string { return filepath.Join(string(f), codes, mark) }
 
 // HasCode reports whether there is machine code for this mark, in the format of today. Code may still refuse it.
 func (f Folder) HasCode(mark string) bool {
@@ -64,96 +113,85 @@ func (f Folder) HasCode(mark string) bool {
 	return err == nil && string(head[:]) == codeFormat
 }
 
-// Code is the machine code of a module: an entry of the engine, compressed.
+// Code is the machine code of a module: an entry of the engine, in an open file.
 type Code struct {
 	Key    [KeySize]byte // the name under which the engine looks for it
 	Size   uint64        // of the entry, in bytes
-	pieces [][]byte
+	file   *os.File
+	pieces []stored
 }
 
-// Code returns the machine code with this mark. It never returns other bytes than PutCode got: the file is owner-only, and
-// sealed with a hash.
+// stored is a piece in a file.
+type stored struct {
+	at   int64
+	size uint32
+	sum  uint64 // XXH64 of the stored bytes
+}
+
+// Code opens the machine code with this mark. Its readers never return other bytes than PutCode got, unless someone forged
+// them: the file is owner-only, and a damaged piece does not have its sum. Close it.
 func (f Folder) Code(mark string) (*Code, error) {
-	file, err := openOwn(f.codeFile(mark))
+	file, err := openUsed(f.codeFile(mark))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	c, err := readCode(file, mark)
+	if err != nil {
+		file.Close()
+	}
+	return c, err
+}
+
+// Close closes the file. No reader may be in use.
+func (c *Code) Close() error { return c.file.Close() }
+
+// readCode reads the head of a file of code.
+func readCode(file *os.File, mark string) (*Code, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < int64(codePrefix) || info.Size() > maxModule {
+	c := &Code{file: file}
+	var head [codeHead]byte
+	if _, err := io.ReadFull(file, head[:]); err != nil {
+		return nil, errors.Join(ErrChanged, err)
+	}
+	c.Size = binary.LittleEndian.Uint64(head[len(codeFormat)+sha256.Size:])
+	if _, err := hex.Decode(c.Key[:], head[codeHead-2*KeySize:]); err != nil || c.Size > maxModule {
 		return nil, ErrChanged
 	}
-	all := make([]byte, info.Size())
-	if _, err := io.ReadFull(file, all); err != nil {
-		return nil, err
+	table := make([]byte, (c.Size+piece-1)/piece*pieceHead)
+	if _, err := io.ReadFull(file, table); err != nil {
+		return nil, errors.Join(ErrChanged, err)
 	}
-	sizes, key, compressed := all[len(codeFormat)+sha256.Size:], all[codePrefix-2*KeySize:codePrefix], all[codePrefix:]
-	c := &Code{Size: binary.LittleEndian.Uint64(sizes)}
-	if _, err := hex.Decode(c.Key[:], key); err != nil {
+	if string(headOfCode(mark, c.Key, c.Size, table)) != string(head[:]) {
 		return nil, ErrChanged
 	}
-	if c.Size > maxModule || string(codeHead(mark, c.Key, c.Size, compressed)) != string(all[:codePrefix]) {
+	at := int64(codeHead + len(table))
+	for ; len(table) > 0; table = table[pieceHead:] {
+		p := stored{at, binary.LittleEndian.Uint32(table), binary.LittleEndian.Uint64(table[4:])}
+		c.pieces = append(c.pieces, p)
+		at += int64(p.size)
+	}
+	if at != info.Size() {
 		return nil, ErrChanged
 	}
-	c.pieces, err = pieces(compressed, c.Size)
-	return c, err
+	return c, nil
 }
 
-// codeHead returns the first bytes of a file of machine code.
-func codeHead(mark string, key [KeySize]byte, size uint64, compressed []byte) []byte {
-	sizes, digits := binary.LittleEndian.AppendUint64(nil, size), hex.EncodeToString(key[:])
-	h := sha256.New()
-	fmt.Fprintf(h, "%s%q%s%s", codeFormat, mark, sizes, digits)
-	h.Write(compressed)
-	out := append(make([]byte, 0, codePrefix), codeFormat...)
-	out = h.Sum(out)
-	return append(append(out, sizes...), digits...)
-}
-
-func (f Folder) codeFile(mark string) string { return filepath.Join(string(f), codes, mark) }
-
-// compress compresses an entry in pieces, to a quarter of its size, which it returns too.
-func compress(entry io.Reader) (compressed []byte, size uint64, err error) {
-	for buf, block := make([]byte, piece), []byte(nil); ; {
-		n, err := io.ReadFull(entry, buf)
-		if n > 0 {
-			block = s2.Encode(block, buf[:n])
-			compressed = binary.LittleEndian.AppendUint32(compressed, uint32(len(block)))
-			compressed = append(compressed, block...)
-		}
-		switch size += uint64(n); {
-		case size > maxModule:
-			return nil, 0, errTooLarge
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return compressed, size, nil
-		case err != nil:
-			return nil, 0, err
-		}
+// plain reports whether no piece is compressed.
+func (c *Code) plain() bool {
+	size := uint64(0)
+	for _, p := range c.pieces {
+		size += uint64(p.size)
 	}
-}
-
-// pieces returns the compressed pieces of an entry of size bytes.
-func pieces(compressed []byte, size uint64) (all [][]byte, err error) {
-	for range (size + piece - 1) / piece {
-		if len(compressed) < 4 || uint64(binary.LittleEndian.Uint32(compressed)) > uint64(len(compressed)-4) {
-			return nil, ErrChanged
-		}
-		end := 4 + binary.LittleEndian.Uint32(compressed)
-		all, compressed = append(all, compressed[4:end]), compressed[end:]
-	}
-	if len(compressed) > 0 {
-		return nil, ErrChanged
-	}
-	return all, nil
+	return size == c.Size
 }
 
 // Open returns a reader of the entry, for one goroutine.
 func (c *Code) Open() io.Reader { return &reader{code: c} }
 
-// reader decompresses an entry into the memory of its caller, on all processors.
+// reader reads an entry into the memory of its caller, on all processors.
 type reader struct {
 	code *Code
 	next uint64 // the offset of the next byte
@@ -179,7 +217,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return int(to - from), nil
 }
 
-// fill decompresses the pieces with the bytes from an offset on.
+// fill reads the pieces with the bytes from an offset on.
 func (r *reader) fill(p []byte, from uint64) error {
 	if len(p) > piece {
 		hugePages(p)
@@ -206,15 +244,15 @@ func (r *reader) fill(p []byte, from uint64) error {
 	return errors.Join(errs...)
 }
 
-// place decompresses one piece to its place in p, which holds the bytes from an offset on.
+// place reads one piece to its place in p, which holds the bytes from an offset on.
 func (r *reader) place(i uint64, p []byte, from uint64) error {
 	begin, end := i*piece, min((i+1)*piece, r.code.Size)
 	to := from + uint64(len(p))
 	if from <= begin && end <= to {
-		return decompress(r.code.pieces[i], p[begin-from:end-from])
+		return r.code.read(i, p[begin-from:end-from])
 	}
 	part := make([]byte, end-begin)
-	if err := decompress(r.code.pieces[i], part); err != nil {
+	if err := r.code.read(i, part); err != nil {
 		return err
 	}
 	copy(p[max(begin, from)-from:], part[max(begin, from)-begin:])
@@ -224,12 +262,25 @@ func (r *reader) place(i uint64, p []byte, from uint64) error {
 	return nil
 }
 
-// decompress decompresses a piece, which has to have the length of p.
-func decompress(compressed, p []byte) error {
-	if n, err := s2.DecodedLen(compressed); err != nil || n != len(p) {
+// read reads a piece, which has to have the length of p.
+func (c *Code) read(i uint64, p []byte) error {
+	from, bytes := c.pieces[i], p
+	if int(from.size) != len(p) {
+		bytes = make([]byte, from.size)
+	}
+	if _, err := c.file.ReadAt(bytes, from.at); err != nil {
 		return errors.Join(ErrChanged, err)
 	}
-	if _, err := s2.Decode(p, compressed); err != nil {
+	if xxhash.Sum64(bytes) != from.sum {
+		return ErrChanged
+	}
+	if int(from.size) == len(p) {
+		return nil
+	}
+	if n, err := s2.DecodedLen(bytes); err != nil || n != len(p) {
+		return errors.Join(ErrChanged, err)
+	}
+	if _, err := s2.Decode(p, bytes); err != nil {
 		return errors.Join(ErrChanged, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package codecache
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/s2"
 )
 
 // engineKey returns a name that an engine could have for an entry.
@@ -20,12 +24,13 @@ func engineKey() (key [KeySize]byte) {
 	return key
 }
 
-// readCode returns the entry of a mark.
-func readCode(f Folder, mark string) ([]byte, error) {
+// codeOf returns the entry of a mark.
+func codeOf(f Folder, mark string) ([]byte, error) {
 	c, err := f.Code(mark)
 	if err != nil {
 		return nil, err
 	}
+	defer c.Close()
 	return io.ReadAll(c.Open())
 }
 
@@ -48,7 +53,8 @@ func TestFolder_returnsTheCodeThatItStored(t *testing.T) {
 	if err != nil || c.Key != engineKey() || c.Size != uint64(len("machine code")) {
 		t.Fatalf("got %v, %v; want the key and 12 bytes, no error", c, err)
 	}
-	if got, err := readCode(f, "abc"); err != nil || string(got) != "machine code" {
+	defer c.Close()
+	if got, err := codeOf(f, "abc"); err != nil || string(got) != "machine code" {
 		t.Errorf("got %q, %v; want machine code, no error", got, err)
 	}
 	if info, err := os.Stat(stored); err != nil || hasFileModes && info.Mode().Perm() != 0o600 {
@@ -78,7 +84,7 @@ func TestFolder_compressesCode(t *testing.T) {
 	if err != nil || info.Size() > int64(len(raw)/10) {
 		t.Errorf("got a file of %d bytes for %d, %v; want a tenth at most", info.Size(), len(raw), err)
 	}
-	if got, err := readCode(f, "abc"); err != nil || !bytes.Equal(got, raw) {
+	if got, err := codeOf(f, "abc"); err != nil || !bytes.Equal(got, raw) {
 		t.Errorf("got %d bytes, %v; want those that were stored", len(got), err)
 	}
 }
@@ -94,7 +100,7 @@ func TestFolder_returnsNoChangedCode(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Code("abc"); err == nil {
+		if _, err := codeOf(f, "abc"); err == nil {
 			t.Errorf("%s: got no error", what)
 		}
 	}
@@ -132,6 +138,7 @@ func TestCode_readsManyPieces(t *testing.T) {
 		if err != nil || c.Size != uint64(size) {
 			t.Fatalf("%d bytes: got %v, %v", size, c, err)
 		}
+		defer c.Close()
 		for _, reads := range [][]int{{size}, {8, 8, size}, {100, piece, 8}, {piece, 1}, {piece + 8, 8, 3*piece - 8, 8}, {0, 2*piece - 1, 1}} {
 			if err := readAs(c, raw, reads); err != nil {
 				t.Errorf("%d bytes, reads of %v: %v", size, reads, err)
@@ -159,34 +166,45 @@ func readAs(c *Code, want []byte, reads []int) error {
 	}
 }
 
-// A seal that fits cannot make an entry of pieces that do not.
+// storedAs returns a table and pieces that make a file for these texts.
+func storedAs(texts ...string) (table []byte, pieces []byte) {
+	for _, text := range texts {
+		table = binary.LittleEndian.AppendUint32(table, uint32(len(text)))
+		table = binary.LittleEndian.AppendUint64(table, xxhash.Sum64String(text))
+		pieces = append(pieces, text...)
+	}
+	return table, pieces
+}
+
+// A seal and sums that fit cannot make an entry of pieces that do not.
 func TestCode_refusesPiecesThatDoNotFit(t *testing.T) {
-	whole, _, err := compress(bytes.NewReader(bytes.Repeat([]byte("code"), piece/2))) // two pieces
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, _, err := compress(strings.NewReader("code"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := strings.Repeat("code", piece/4)
+	block, short := string(s2.Encode(nil, []byte(raw))), string(s2.Encode(nil, []byte("code code code code")))
 	f, path := putCode(t)
 	for name, c := range map[string]struct {
-		compressed []byte
-		size       uint64
+		size   uint64
+		texts  []string
+		behind string
 	}{
-		"a piece too much":   {append(bytes.Clone(whole), one...), 2 * piece},
-		"a piece too few":    {whole, 3 * piece},
-		"a short last piece": {whole, 2*piece - 1},
-		"a long piece":       {one, 3},
-		"a short piece":      {one, 5},
-		"no size":            {one[:3], 4},
-		"a size beyond":      {[]byte{255, 255, 255, 255, 0}, 4},
-		"bytes of none":      {one, 0},
+		"a piece too much":         {2 * piece, []string{block, block, "code"}, ""},
+		"a piece too few":          {3 * piece, []string{block, block}, ""},
+		"a short last piece":       {2*piece - 1, []string{block, block}, ""},
+		"a long last piece":        {2*piece + 1, []string{block, block}, ""},
+		"a long piece":             {3, []string{"code"}, ""},
+		"a short piece":            {5, []string{"code"}, ""},
+		"a long compressed piece":  {18, []string{short}, ""},
+		"a short compressed piece": {20, []string{short}, ""},
+		"a damaged block":          {30, []string{short[:len(short)-1]}, ""},
+		"an empty piece":           {4, []string{""}, ""},
+		"no piece":                 {4, nil, ""},
+		"bytes of none":            {0, nil, "code"},
 	} {
-		if err := os.WriteFile(path, append(codeHead("abc", engineKey(), c.size, c.compressed), c.compressed...), 0o600); err != nil {
+		table, pieces := storedAs(c.texts...)
+		file := append(headOfCode("abc", engineKey(), c.size, table), append(append(table, pieces...), c.behind...)...)
+		if err := os.WriteFile(path, file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readCode(f, "abc"); !errors.Is(err, ErrChanged) {
+		if _, err := codeOf(f, "abc"); !errors.Is(err, ErrChanged) {
 			t.Errorf("%s: got %v, want %v", name, err, ErrChanged)
 		}
 	}

@@ -2,7 +2,7 @@
 // write to it, and bounds its size. Its files run outside any sandbox.
 //
 //	<dir>/modules/<id>  the outline of a module as it was rewritten for the compiler, with facts of it
-//	<dir>/code/<mark>   the machine code of a rewritten module, compressed
+//	<dir>/code/<mark>   the machine code of a rewritten module, compressed but for the most called
 //
 // Any number of processes may use one folder concurrently: entries are written to temporary files and renamed, and a
 // missing entry is created again.

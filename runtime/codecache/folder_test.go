@@ -149,7 +149,7 @@ func TestFolder_recordsTheUseOfEntries(t *testing.T) {
 	if err := os.Chtimes(stored, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Code("abc"); err != nil {
+	if _, err := codeOf(f, "abc"); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(stored); err != nil || time.Since(info.ModTime()) > touchAfter {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	// maxModule bounds a file of it, in bytes: a module of the largest size, rewritten.
 	maxModule = 1 << 30
 	// moduleFormat begins each file.
-	moduleFormat = "sallyport module 2\n"
+	moduleFormat = "sallyport module 3\n"
 
 	seals  = len(moduleFormat) + 2*sha256.Size
 	prefix = seals + 2*8
@@ -29,12 +31,13 @@ var ErrOtherVersion = errors.New("written by another version")
 var ErrChanged = errors.New("the file is not as it was written")
 
 // Module returns the outline of the rewritten module with this digest, and the facts kept with it, as PutModule stored
-// them under the same version. It never returns other bytes: the file is owner-only, and sealed with a hash of its
-// contents, the digest and the version. An error that is not fs.ErrNotExist has a reason for the log.
+// them under the same version. It never returns other bytes, unless someone forged them: the file is owner-only, and
+// sealed with a hash of the digest, the version and the sums of its contents. An error that is not fs.ErrNotExist has a
+// reason for the log.
 //
 //	moduleFormat · SHA-256 of the version · seal · sizes of facts and wasm, 8 bytes each · facts · wasm
 func (f Folder) Module(digest, version string) (facts, wasm []byte, err error) {
-	file, err := openOwn(f.moduleFile(digest))
+	file, err := openUsed(f.moduleFile(digest))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,9 +92,7 @@ func headOf(digest, version string, facts, wasm []byte) (head [prefix]byte) {
 	sizes = binary.LittleEndian.AppendUint64(sizes, uint64(len(facts)))
 	sizes = binary.LittleEndian.AppendUint64(sizes, uint64(len(wasm)))
 	h := sha256.New()
-	fmt.Fprintf(h, "%s%q%s", out, digest, sizes)
-	h.Write(facts)
-	h.Write(wasm)
+	fmt.Fprintf(h, "%s%q%s %x %x", out, digest, sizes, xxhash.Sum64(facts), xxhash.Sum64(wasm))
 	h.Sum(out)
 	return head
 }
@@ -119,7 +120,18 @@ func openOwn(path string) (*os.File, error) {
 		file.Close()
 		return nil, ErrChanged
 	}
-	touch(path, info)
+	return file, nil
+}
+
+// openUsed opens a file of one's own, and records its use.
+func openUsed(path string) (*os.File, error) {
+	file, err := openOwn(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil {
+		touch(path, info)
+	}
 	return file, nil
 }
 
