@@ -1,6 +1,11 @@
 package runtime
 
-import "github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
+)
 
 // maxGap is the number of zero bytes between two data segments that are merged: about the cost of a segment.
 const maxGap = 64
@@ -8,6 +13,7 @@ const maxGap = 64
 // merge copies data segments, and joins those that follow each other in order with few bytes between them: compilers of Go
 // leave runs of zeros out, in tens of thousands of segments. Memory is zero at first, so the result is the same.
 func merge(all []rewrite.Data) []rewrite.Data {
+	all = inPlace(all)
 	var j joiner
 	size, n := 0, 0
 	for _, d := range all {
@@ -30,6 +36,23 @@ func merge(all []rewrite.Data) []rewrite.Data {
 		last.Bytes = bytes[from:len(bytes):len(bytes)]
 	}
 	return out
+}
+
+// inPlace returns the segments in the order of their offsets if none is written over another: Go's linker does not keep to
+// that order. Otherwise it returns them as they are.
+func inPlace(all []rewrite.Data) []rewrite.Data {
+	if slices.ContainsFunc(all, func(d rewrite.Data) bool { return d.From != nil }) {
+		return all
+	}
+	sorted := slices.SortedStableFunc(slices.Values(all), func(x, y rewrite.Data) int { return cmp.Compare(x.Offset, y.Offset) })
+	end := uint64(0)
+	for _, d := range sorted {
+		if uint64(d.Offset) < end {
+			return all
+		}
+		end = uint64(d.Offset) + uint64(len(d.Bytes))
+	}
+	return sorted
 }
 
 // joiner decides which segments join the one before.
