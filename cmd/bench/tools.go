@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -46,8 +47,11 @@ func launchHost(ctx context.Context, name, file, state, transport string) (*serv
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(plugins, "tools"+filepath.Ext(file)), wasm, 0o644); err != nil {
-		return nil, err
+	plugin := filepath.Join(plugins, "tools"+filepath.Ext(file))
+	if before, err := os.ReadFile(plugin); err != nil || !bytes.Equal(before, wasm) { // the host waits for a file that was just written
+		if err := os.WriteFile(plugin, wasm, 0o644); err != nil {
+			return nil, err
+		}
 	}
 	text := fmt.Sprintf("plugins:\n  tools:\n    prefix: false\n    dev: true\n    state: %s\n", state)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
