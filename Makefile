@@ -44,7 +44,7 @@ build/uv/bin/uv:
 # SYSTEMS= compares the whole release, which compiles all of it twice.
 SYSTEMS ?= $(shell go env GOOS)_$(shell go env GOARCH)
 dist-test: plugins build/uv/bin/uv ## the release for this system (or SYSTEMS) twice, which has to be equal, and a first call from each package in an empty place
-	@command -v skopeo >/dev/null && command -v ruby >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends skopeo ruby; } >/dev/null
+	@.ci/apt 'command -v skopeo && command -v ruby' skopeo ruby
 	go test -tags dist ./cmd/dist -run TestDist -count=1 -v -timeout 40m -systems '$(SYSTEMS)'
 
 plugins: $(WASM) ## the bundled plugins, build/plugins/*.wasm
@@ -80,10 +80,13 @@ test: fmt $(BIN) plugins $(STRICT) ## every test that needs only Go, make and gi
 	cd plugins && ../$(STRICT) ./...
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
-# The shortest first, so that what is broken is soon known.
-ALL := check deploy spec cross registry conformance goroot oracles decoders postgres signin dashboard challenges clients browser servers programs dist-test portable race fuzz
+# The shortest first, so that what is broken is soon known. Those of WAITING wait for other processes half of the time.
+QUICK := check deploy spec cross registry conformance goroot oracles decoders
+WAITING := postgres signin dashboard challenges clients browser
+LONG := servers programs dist-test portable race fuzz
 test-all: ## everything else, with what it needs
-	@for t in $(ALL); do begin=$$(date +%s); echo "== make $$t"; $(MAKE) --no-print-directory $$t || exit 1; echo "== make $$t took $$(($$(date +%s) - begin)) s"; done
+	@set -e; run() { begin=$$(date +%s); echo "== make $$*"; $(MAKE) --no-print-directory "$$@"; echo "== make $$* took $$(($$(date +%s) - begin)) s"; }; \
+	for t in $(QUICK); do run $$t; done; run -j2 -Otarget $(WAITING); for t in $(LONG); do run $$t; done
 
 fmt:
 	@bad=$$(gofmt -l cmd deploy hostfuncs internal pdk plugins protocol registry runtime transport); \
@@ -122,9 +125,11 @@ cross: ## build and vet for Linux and macOS on arm64, and for Windows on amd64
 goroot: ## Go's own tests of os, io/fs, path/filepath and time, as guests
 	go test -tags goroot -timeout 20m ./hostfuncs/wasi -run TestGoroot -count=1 -v
 
-# Not part of test-all: the suite's binaries are in no registry of packages.
-wasi-suite: ## the public suite of WASI preview 1 in SUITE, a checkout of it, here, on plain wazero and on wasmtime
+build/wasmtime/bin/python:
 	python3 -m venv build/wasmtime && build/wasmtime/bin/pip install -q wasmtime==50.0.1
+
+# Not part of test-all: the suite's binaries are in no registry of packages.
+wasi-suite: build/wasmtime/bin/python ## the public suite of WASI preview 1 in SUITE, a checkout of it, here, on plain wazero and on wasmtime
 	go test -tags testsuite ./hostfuncs/wasi -run TestSuite -count=1 -v -args -suite $(abspath $(SUITE)) -python $(abspath build/wasmtime/bin/python)
 
 spec: ## the WebAssembly specification's own tests, of both versions, exceptions, extended constants and tail calls, with modules as they are and rewritten
@@ -135,7 +140,7 @@ oracles: $(STRICT) ## the bundled plugins beside other implementations: Python's
 
 # A second decoder and validator, wasmtime's, as a process that the tests ask.
 $(ORACLE): runtime/wasmbin/rewrite/testdata/oracle/Cargo.toml runtime/wasmbin/rewrite/testdata/oracle/Cargo.lock runtime/wasmbin/rewrite/testdata/oracle/src/main.rs
-	@command -v cargo >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends cargo; } >/dev/null
+	@.ci/apt 'command -v cargo' cargo
 	cd runtime/wasmbin/rewrite/testdata/oracle && cargo build --quiet --release --locked --target-dir ../../../../../build/oracle
 	@touch $@
 
@@ -190,7 +195,7 @@ build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/ben
 	cd build/bench/node && npm ci --no-audit --no-fund
 	@touch $@
 
-bench: $(BIN) plugins build/bench/node/node_modules ## one table of numbers, and build/bench.json
+bench: $(BIN) plugins build/bench/node/node_modules build/wasmtime/bin/python ## one table of numbers, and build/bench.json
 	@$(POSTGRESQL)
 	cp cmd/bench/testdata/toolsnode/server.mjs build/bench/node/
 	go run ./cmd/bench -o build/bench.json
@@ -201,7 +206,7 @@ scale: $(BIN) ## the measured costs of the capacity model, and the tables of doc
 	go test ./cmd/bench/internal/scale -update
 
 challenges: $(BIN) plugins ## the 33 promises, a line each
-	@command -v qemu-aarch64 >/dev/null || { apt-get update -q && apt-get install -y -q qemu-user; } >/dev/null
+	@.ci/apt 'command -v qemu-aarch64' qemu-user
 	go test -tags clients ./cmd/sallyport -run 'TestChallenge' -count=1 -v -timeout 20m | go run ./cmd/challenges
 
 # Node and the clients come from npm into build/clients: nothing is installed elsewhere.
@@ -224,7 +229,7 @@ clients: $(BIN) plugins build/clients/node_modules build/libraries/.fetched ## r
 # The programs in C and Rust are Debian's: native as its packages, for WASI of its source packages.
 DEBIAN := cmark pulldown-cmark librust-pulldown-cmark-dev cargo rustc libstd-rust-dev-wasm32 clang lld wasi-libc libclang-rt-dev-wasm32 cmake dpkg-dev
 build/programs/.fetched:
-	@dpkg -s $(DEBIAN) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q --no-install-recommends $(DEBIAN); } >/dev/null
+	@.ci/apt 'dpkg -s $(DEBIAN)' $(DEBIAN)
 	@mkdir -p build/programs/lists/partial && sed 's/^Types: deb$$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources > build/programs/deb-src.sources
 	@cd build/programs && set -- -q -o Dir::Etc::sourcelist=$$PWD/deb-src.sources -o Dir::Etc::sourceparts=- -o Dir::State::lists=$$PWD/lists && \
 	  { apt-get "$$@" update && apt-get "$$@" source --download-only cmark; } >/dev/null
@@ -247,7 +252,7 @@ build/assemblyscript/node_modules: cmd/sallyport/testdata/assemblyscript/package
 TINYGODEBS := llvm-19-dev libclang-19-dev liblld-19-dev lld-19 clang-19 libclang-rt-19-dev-wasm32 wasi-libc binaryen
 TINYGOGO := GOTOOLCHAIN=go1.25.5
 build/tinygo/bin/tinygo: $(wildcard cmd/sallyport/testdata/tinygo/*)
-	@dpkg -s $(TINYGODEBS) >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q --no-install-recommends $(TINYGODEBS); } >/dev/null
+	@.ci/apt 'dpkg -s $(TINYGODEBS)' $(TINYGODEBS)
 	rm -rf build/tinygo && mkdir -p build/tinygo/bin
 	cd cmd/sallyport/testdata/tinygo && $(TINYGOGO) go build -tags llvm19 -o ../../../../build/tinygo/tinygo tool && \
 	  cp -r "$$($(TINYGOGO) go list -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)" ../../../../build/tinygo/root
@@ -264,12 +269,12 @@ servers: $(BIN) build/clients/node_modules build/mcp/bin/python ## MCP servers o
 	go test -tags programs ./cmd/sallyport -run 'TestServers_' -count=1 -v -timeout 20m
 
 registry: $(BIN) ## push to a registry server of Debian with TLS and a login, sign with keys of minisign, and add from it
-	@command -v docker-registry >/dev/null && command -v minisign >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends docker-registry minisign; } >/dev/null
+	@.ci/apt 'command -v docker-registry && command -v minisign' docker-registry minisign
 	go test -tags programs -timeout 20m ./cmd/sallyport -run 'TestRegistry_' -count=1 -v
 
 # The server is Debian's, in a folder of its own, and no cluster of the machine is made or touched.
-POSTGRESQL = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
-	  apt-get update -q && apt-get install -y -q --no-install-recommends postgresql; } >/dev/null
+POSTGRESQL = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { mkdir -p /etc/postgresql-common && \
+	  echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && .ci/apt false postgresql; }
 postgres: ## the tests of the store, of the lock, of tasks, of sessions and of the model of at most once on a PostgreSQL server
 	@$(POSTGRESQL)
 	go run ./cmd/withpostgres go test -tags postgres ./hostfuncs/state/store ./hostfuncs/state/audit ./hostfuncs/state/usage ./registry/lock ./protocol/task ./protocol/idempotency -count=1
@@ -280,7 +285,7 @@ postgres: ## the tests of the store, of the lock, of tasks, of sessions and of t
 	go run ./cmd/withpostgres go test -tags postgres ./cmd/sallyport -run "TestShared" -count=1
 
 replicas: ## three hosts on one PostgreSQL behind haproxy, disturbed for REPLICASTIME, and a rolling update
-	@command -v haproxy >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends haproxy; } >/dev/null
+	@.ci/apt 'command -v haproxy' haproxy
 	@$(POSTGRESQL)
 	go test -tags replicas ./cmd/sallyport -run 'TestCluster_' -count=1 -v -timeout 90m -replicas.for $(REPLICASTIME)
 
@@ -288,14 +293,14 @@ deploy: $(STRICT) ## the Helm chart and the manifests: rendered, linted, and dec
 	cd deploy/testdata/charttest && ../../../$(STRICT) ./...
 
 browser: $(BIN) plugins build/clients/node_modules ## the console page in a headless Chromium, which apt-get installs if it is missing, and axe-core on it
-	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null
+	@.ci/apt 'command -v chromium' chromium
 	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestBrowser' -count=1 -v
 
 signin: $(BIN) plugins build/clients/node_modules build/mcp/bin/python ## the SDKs' clients sign people in at a real authorization server, oidc-provider
 	go test -tags clients -timeout 20m ./cmd/sallyport -run 'TestSignin_' -count=1 -v
 
 dashboard: $(BIN) plugins ## the dashboard and the alert rules in deploy/, with a Prometheus of Debian that scrapes a host, and build/dashboard.png
-	@command -v promtool >/dev/null && command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends prometheus chromium; } >/dev/null
+	@.ci/apt 'command -v promtool && command -v chromium' prometheus chromium
 	go test -tags programs -timeout 20m ./cmd/sallyport -run 'TestDashboard_' -count=1 -v
 
 conformance: $(BIN) plugins build/clients/node_modules ## the public conformance suite
