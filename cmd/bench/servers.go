@@ -16,6 +16,12 @@ const (
 	manyServers, someServers = 100, 5
 )
 
+// wasmtimeScript runs a server in wasmtime, by its package for Python.
+var (
+	wasmtimeScript = filepath.Join("cmd", "bench", "testdata", "wasmtime", "serve.py")
+	wasmtimePython = filepath.Join("build", "wasmtime", "bin", "python")
+)
+
 // nativeServer is that server, built for this machine.
 var nativeServer = filepath.Join("build", "bench", "sdkserver", "hello")
 
@@ -69,15 +75,19 @@ func benchIdleServers(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// compareServers measures the ways to run the server in turn.
+// compareServers measures the ways to run the server in turn. In wasmtime, the engine with the better code, one process
+// keeps it for all calls.
 func compareServers(ctx context.Context, o options, inFlight int) ([]row, error) {
-	ways := []string{"native", "call", "session", "fresh"}
+	ways := []string{"native", "wasmtime", "call", "session", "fresh"}
 	servers, results := map[string]*server{}, map[string]*measured{}
 	for _, way := range ways {
 		var err error
-		if way == "native" {
+		switch way {
+		case "native":
 			servers[way], err = launchCommand(exec.CommandContext(ctx, nativeServer), "stdio")
-		} else {
+		case "wasmtime":
+			servers[way], err = launchCommand(exec.CommandContext(ctx, wasmtimePython, wasmtimeScript, guestFile("sdkserver")), "stdio")
+		default:
 			servers[way], err = launchHost(ctx, "sdkserver_"+way, guestFile("sdkserver"), way, "stdio")
 		}
 		if err != nil {
