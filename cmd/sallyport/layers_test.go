@@ -38,6 +38,7 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":                        {"internal/strictyaml"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/klauspost/compress":          {"runtime/codecache"},
+	"github.com/cespare/xxhash":              {"runtime/codecache"},
 	"github.com/hashicorp/go-hclog":          {"cmd/sallyport/internal/logging"},
 	"golang.org/x/term":                      {"cmd/sallyport/internal/ui"},
 	"github.com/landlock-lsm/go-landlock":    {"cmd/sallyport/internal/host"},

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/registry/script"
 )
@@ -16,6 +17,7 @@ func main() { os.Exit(main1()) }
 
 // main1 runs the program and returns its exit code, so that deferred calls run and tests can call it.
 func main1() int {
+	heap.CollectAsUsual()
 	ctx, stop := untilSignal()
 	defer stop()
 	script.Isolate(host.BundleInChild)

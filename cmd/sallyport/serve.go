@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
@@ -65,7 +66,7 @@ func optional(args []string) string {
 
 // serve runs until its input ends or ctx is done.
 func serve(ctx context.Context, s *settings.Settings, std stdio) (err error) {
-	defer delayCollections()()
+	defer heap.DelayCollection()()
 	if err := checkDir(s.Text("dir")); err != nil {
 		return err
 	}

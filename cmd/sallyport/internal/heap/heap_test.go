@@ -1,12 +1,12 @@
-package main
+package heap
 
 import (
 	"runtime/debug"
 	"testing"
 )
 
-// Garbage is collected later while the host starts, and as usual afterwards. An operator's own setting stays.
-func TestDelayCollections_endsWithTheStart(t *testing.T) {
+// Garbage is collected later while the program starts, and as usual afterwards. An operator's own setting stays.
+func TestDelayCollection_endsWithTheStart(t *testing.T) {
 	before := debug.SetGCPercent(usualGC)
 	defer debug.SetGCPercent(before)
 	for setting, want := range map[string]int{"": startGC, "70": 70} {
@@ -16,7 +16,7 @@ func TestDelayCollections_endsWithTheStart(t *testing.T) {
 		}
 		t.Setenv("GOGC", setting)
 		debug.SetGCPercent(now)
-		end := delayCollections()
+		end := DelayCollection()
 		if got := debug.SetGCPercent(want); got != want {
 			t.Errorf("GOGC=%s, at the start: got %d per cent, want %d", setting, got, want)
 		}
