@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/gobuild"
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
 	"github.com/sallyport-mcp/sallyport/internal/shellword"
@@ -26,13 +27,18 @@ func newBuild(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build SCRIPT|--go PACKAGE@VERSION|DIR",
 		Short: "build a module of a script, or of a Go program or MCP server, unchanged, with HTTP over its grants",
-		Long: "Build a module of a script (.ts, .js or .py) with everything it imports, which needs no other file. Or, with --go, build a Go program or MCP server for WASI, " +
-			"without a change of its source. The go command compiles it with one file of net/http replaced, so that each of its HTTP requests passes the gate and needs a net grant.",
+		Long: "Build a module of a script (.ts, .js or .py) with everything it imports, which needs no other file. The script is started once, without grants: one that cannot be served is not built. " +
+			"Or, with --go, build a Go program or MCP server for WASI, without a change of its source. The go command compiles it with one file of net/http replaced, " +
+			"so that each of its HTTP requests passes the gate and needs a net grant.",
 		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && target == "":
-				return buildScript(std, args[0], out)
+				s, err := loadSettings(c, "")
+				if err != nil {
+					return err
+				}
+				return buildScript(c.Context(), s, std, args[0], out)
 			case len(args) == 1:
 				return ui.Hint(errors.New("a script and --go are two things to build"), "%s", c.UseLine())
 			case target == "":
@@ -46,10 +52,14 @@ func newBuild(std stdio) *cobra.Command {
 	return c
 }
 
-// buildScript writes the module of a script, with the engine.
-func buildScript(std stdio, file, out string) error {
+// buildScript writes the module of a script, with the engine. Python is parsed by the engine alone, so the script is
+// described first: its errors are those of a script that is served.
+func buildScript(ctx context.Context, s *settings.Settings, std stdio, file, out string) error {
 	if !script.Is(file) {
 		return fmt.Errorf("%s: it is no script: those end in .ts, .js or .py", ui.Line(file))
+	}
+	if _, err := describeFile(ctx, s, std, file); err != nil {
+		return err
 	}
 	container, _, err := script.Read(file)
 	if err != nil {
