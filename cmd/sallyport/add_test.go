@@ -176,16 +176,16 @@ func TestAdd_installsFromARegistryWhileAHostServes(t *testing.T) {
 	if out, err := a.program("list", a.dir, "--outdated", "--json").Output(); err != nil || !strings.Contains(string(out), `"newest": "`+second+`"`) || !strings.Contains(string(out), `"outdated"`) {
 		t.Errorf("list: got %s, %v, want the moved tag", out, err)
 	}
-	screen, _, code = typing(t, a.program("update", "--dir", a.dir), "n")
+	screen, _, code = typing(t, a.program("update", a.dir), "n")
 	if code != 1 || !strings.Contains(strings.ReplaceAll(screen, "\r\n    ", " "), "{+told, and first") || !strings.Contains(screen, "was     "+first) {
 		t.Errorf("update, no: got code %d, want the difference and the moved tag\n%s", code, screen)
 	}
 	says("first")
-	if screen, out, code = typing(t, a.program("update", "speaker", "--dir", a.dir), "y"); code != 0 {
+	if screen, out, code = typing(t, a.program("update", "speaker", a.dir), "y"); code != 0 {
 		t.Errorf("update, yes: got code %d, %s\n%s", code, out, screen)
 	}
 	says("second")
-	if out, err := a.program("update", "--dir", a.dir).Output(); err != nil || string(out) != "speaker is up to date\n" {
+	if out, err := a.program("update", a.dir).Output(); err != nil || string(out) != "speaker is up to date\n" {
 		t.Errorf("update again: got %s, %v, want it up to date", out, err)
 	}
 

@@ -108,7 +108,7 @@ func TestUpdate_namesTheSignerOfBefore(t *testing.T) {
 		"nobody":     {func() { release("1.3.0", nil); must(t, os.Remove(file+".sigstore.json")) }, true},
 	} {
 		c.release()
-		screen, out, code := typing(t, s.program("update", "--dir", s.dir), "n")
+		screen, out, code := typing(t, s.program("update", s.dir), "n")
 		if code != 1 || strings.Contains(unwrapped(screen), unwrapped(before)) != c.want {
 			t.Errorf("%s: got code %d, %s, want %q: %t\n%s", name, code, out, before, c.want, screen)
 		}

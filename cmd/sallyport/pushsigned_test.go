@@ -106,7 +106,7 @@ func TestPush_signsWithAKey(t *testing.T) {
 		if !strings.Contains(changed, policy[1]) {
 			t.Errorf("a key with its comment: got %s, want the policy %s", changed, policy[1])
 		}
-		if screen, text, code := typing(t, a.program("update", "--dir", a.dir), "y"); code != 0 || !strings.Contains(screen, "minisign 3837363534333231") {
+		if screen, text, code := typing(t, a.program("update", a.dir), "y"); code != 0 || !strings.Contains(screen, "minisign 3837363534333231") {
 			t.Errorf("update: got code %d, %s, want it updated\n%s", code, text, screen)
 		}
 		a.keepsSecret(a.home, out, changed, string(a.hub.manifest("acme/speaker", "1")))

@@ -198,7 +198,7 @@ func TestRegistry_takesAPushAndServesItByDigest(t *testing.T) {
 	if out, err := as("list", a.dir, "--outdated").Output(); err != nil || string(out) != "speaker  outdated  "+to+"\n" {
 		t.Errorf("list: got %s, %v, want it outdated", out, err)
 	}
-	if out, err := as("update", "--dir", a.dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "it is not signed, and a signature by") {
+	if out, err := as("update", a.dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "it is not signed, and a signature by") {
 		t.Errorf("update: got %s, %v, want the unsigned bytes refused", out, err)
 	}
 }

@@ -35,7 +35,7 @@ func TestUpdate_namesASignedOlderVersion(t *testing.T) {
 	}
 	release("1.9.0")
 	const want = "older   this is version 1.9.0, and 1.10.0 was added before"
-	for name, args := range map[string][]string{"update": {"update", "--dir", a.dir}, "add": {"add", file, a.dir}} {
+	for name, args := range map[string][]string{"update": {"update", a.dir}, "add": {"add", file, a.dir}} {
 		screen, out, code := typing(t, a.program(args...), "n")
 		if code == 0 || !strings.Contains(screen, "signed  minisign 3837363534333231") || !strings.Contains(screen, want) {
 			t.Errorf("%s: got code %d, %s, want %q\n%s", name, code, out, want, screen)
@@ -47,7 +47,7 @@ func TestUpdate_namesASignedOlderVersion(t *testing.T) {
 	foreseen := func() (row updatable) {
 		t.Helper()
 		var rows []updatable
-		out, err := a.program("update", "--dir", a.dir, "--json").Output()
+		out, err := a.program("update", a.dir, "--json").Output()
 		if err != nil || json.Unmarshal(out, &rows) != nil || len(rows) != 1 {
 			t.Fatalf("update --json: got %s, %v, want one row", out, err)
 		}
@@ -60,7 +60,7 @@ func TestUpdate_namesASignedOlderVersion(t *testing.T) {
 	if row := foreseen(); row.Version != "1.11.0" || row.Older || row.Returned {
 		t.Errorf("update --json: got %+v, want a newer version", row)
 	}
-	if screen, out, code := typing(t, a.program("update", "--dir", a.dir), "y"); code != 0 || strings.Contains(screen, "older") {
+	if screen, out, code := typing(t, a.program("update", a.dir), "y"); code != 0 || strings.Contains(screen, "older") {
 		t.Errorf("a newer version: got code %d, %s, want it updated without a word\n%s", code, out, screen)
 	}
 	release("1.10.0")

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -18,37 +18,49 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/index"
 	"github.com/sallyport-mcp/sallyport/registry/lock"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 	"github.com/sallyport-mcp/sallyport/registry/source"
 )
 
 func newUpdate(std stdio) *cobra.Command {
 	var f fetchFlags
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "update [PLUGIN…]",
+		Use:   "update [PLUGIN] [DIR]",
 		Short: "fetch newer bytes of plugins that add installed, show the difference, and ask",
 		Long: `Fetch the bytes that the source of each plugin has now, and show for each that changed the difference from the approved
 ones: code, imports, wants, and definitions word by word. The approved bytes serve until you agree. Without PLUGIN all
-plugins of the folder that add installed.
+plugins of the folder that add installed: one word is the folder if it cannot be a plugin's name, as ./plugins.
 
 Exit code 1: you said no to one, or one could not be fetched; the others are updated.`,
-		RunE: func(c *cobra.Command, names []string) error {
+		Args: words(0, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, dir := pluginOrFolder(args)
 			s, err := loadSettings(c, dir)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printUpdates(c.Context(), s, std, &f, names)
+			if err := checkDir(s.Text("dir")); err != nil {
+				return err
 			}
-			return updateAll(c.Context(), s, std, &f, names)
+			if asJSON {
+				return printUpdates(c.Context(), s, std, &f, name)
+			}
+			return updateAll(c.Context(), s, std, &f, name)
 		},
 	}
 	f.flags(c)
-	c.Flags().StringVar(&dir, "dir", "", "plugin `folder`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the state and the changes of each plugin as JSON, and change nothing")
 	c.Flags().String("lock", "", "lock `file`, in place of the one in the state folder")
 	return c
+}
+
+// pluginOrFolder returns the arguments [PLUGIN] [DIR]; "" is one that was not given.
+func pluginOrFolder(args []string) (name, dir string) {
+	if len(args) == 1 && manifest.CheckName(args[0]) != nil {
+		return "", args[0]
+	}
+	return optional(args), optional(args[min(len(args), 1):])
 }
 
 // addedPlugin is a plugin of the folder that add installed.
@@ -57,33 +69,34 @@ type addedPlugin struct {
 	pin  lock.Pin
 }
 
-// addedPlugins returns the plugins of the folder that add installed; an error names one of names that it did not.
-func addedPlugins(s *settings.Settings, names []string) (all []addedPlugin, err error) {
+// addedPlugins returns the plugins of the folder that add installed, or the one of a name; "" is all.
+func addedPlugins(s *settings.Settings, name string) (all []addedPlugin, err error) {
 	l, err := host.OpenLock(s, lock.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	for _, name := range l.Names() {
-		if pin, _ := l.Pin(name); pin.Origin != nil && pin.Folder == s.Text("dir") && (len(names) == 0 || slices.Contains(names, name)) {
-			all = append(all, addedPlugin{name, pin})
+	for _, known := range l.Names() {
+		if pin, _ := l.Pin(known); pin.Origin != nil && pin.Folder == s.Text("dir") && (name == "" || name == known) {
+			all = append(all, addedPlugin{known, pin})
 		}
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(f addedPlugin) bool { return f.name == name }) {
-			err := fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir"))
-			if pin, ok := l.Pin(name); ok && pin.Origin != nil {
-				return nil, ui.Hint(err, "sallyport update %s --dir %s looks into the folder that it was added to", name, shellword.Quoted(pin.Folder))
-			}
-			return nil, ui.Hint(err, "sallyport add SOURCE --name %s --replace names one", name)
-		}
+	if name == "" || len(all) > 0 {
+		return all, nil
 	}
-	return all, nil
+	err = fmt.Errorf("no source is known of a plugin %q in %s", name, s.Text("dir"))
+	if pin, ok := l.Pin(name); ok && pin.Origin != nil {
+		return nil, ui.Hint(err, "sallyport update %s %s looks into the folder that it was added to", name, shellword.Quoted(pin.Folder))
+	}
+	if info, failed := os.Stat(name); failed == nil && info.IsDir() {
+		return nil, ui.Hint(err, "sallyport update ./%s is for the plugins of that folder", name)
+	}
+	return nil, ui.Hint(err, "sallyport add SOURCE --name %s --replace names one", name)
 }
 
 // updateAll updates each plugin, and continues with the next one after a failure.
-func updateAll(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, names []string) error {
-	all, err := addedPlugins(s, names)
+func updateAll(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, name string) error {
+	all, err := addedPlugins(s, name)
 	if err != nil {
 		return err
 	}
@@ -171,8 +184,8 @@ type updatable struct {
 }
 
 // printUpdates prints the changes of each plugin. A failure is a row, and the exit code says so.
-func printUpdates(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, names []string) error {
-	all, err := addedPlugins(s, names)
+func printUpdates(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, name string) error {
+	all, err := addedPlugins(s, name)
 	if err != nil {
 		return err
 	}
@@ -238,7 +251,7 @@ type outdated struct {
 
 // listOutdated prints the plugins that add installed, and whether their sources have other bytes now.
 func listOutdated(ctx context.Context, s *settings.Settings, std stdio, f *fetchFlags, asJSON bool) error {
-	all, err := addedPlugins(s, nil)
+	all, err := addedPlugins(s, "")
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (w *watched) mode(letter string) []byte {
 func (w *watched) update(wasm []byte) (screen string) {
 	w.t.Helper()
 	put(w.t, w.source, wasm)
-	screen, out, code := typing(w.t, w.program("update", "--dir", w.dir), "n")
+	screen, out, code := typing(w.t, w.program("update", w.dir), "n")
 	if code != 1 || !strings.Contains(out, "nothing was changed") {
 		w.t.Errorf("update: got code %d, %s, want nothing changed", code, out)
 	}
@@ -145,7 +145,7 @@ func TestUpdate_showsNewEffect(t *testing.T) {
 		if !granted {
 			continue
 		}
-		if _, out, code := typing(t, w.program("update", "--dir", w.dir), "y"); code != 0 {
+		if _, out, code := typing(t, w.program("update", w.dir), "y"); code != 0 {
 			t.Fatalf("update: got code %d, %s", code, out)
 		}
 		eventually(t, "the new bytes do what was shown", func() bool {

@@ -33,7 +33,7 @@ func (i *indexed) add() {
 func TestUpdate_asksTheIndexThatNamedAPlugin(t *testing.T) {
 	i := newIndexed(t)
 	i.add()
-	if out, err := i.program("update", "--dir", i.dir, i.host()).CombinedOutput(); err != nil || string(out) != "speaker is up to date\n" {
+	if out, err := i.program("update", i.dir, i.host()).CombinedOutput(); err != nil || string(out) != "speaker is up to date\n" {
 		t.Errorf("update: got %s, %v, want nothing to do", out, err)
 	}
 	// The tag has other bytes, and the index does not name them.
@@ -41,7 +41,7 @@ func TestUpdate_asksTheIndexThatNamedAPlugin(t *testing.T) {
 	if got, want := i.outdated(), "speaker current "+i.from; got != want {
 		t.Errorf("a moved tag: got %s, want %s", got, want)
 	}
-	if out, err := i.program("update", "--dir", i.dir, i.host()).CombinedOutput(); err != nil || string(out) != "speaker is up to date\n" {
+	if out, err := i.program("update", i.dir, i.host()).CombinedOutput(); err != nil || string(out) != "speaker is up to date\n" {
 		t.Errorf("a moved tag: got %s, %v, want nothing to do", out, err)
 	}
 	for _, next := range []string{digest, i.hub.push("acme/speaker-2", "1", speaker("Speaks.", "three"))} { // the lock keeps the index each time
@@ -49,7 +49,7 @@ func TestUpdate_asksTheIndexThatNamedAPlugin(t *testing.T) {
 		if got, want := i.outdated(), "speaker outdated "+i.from; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if screen, out, code := typing(t, i.program("update", "--dir", i.dir, i.host()), "y"); code != 0 {
+		if screen, out, code := typing(t, i.program("update", i.dir, i.host()), "y"); code != 0 {
 			t.Errorf("update: got code %d, %s\n%s", code, out, screen)
 		}
 		if got, want := i.outdated(), "speaker current "+i.from; got != want {
@@ -63,7 +63,7 @@ func TestUpdate_refusesAPrivateHostThatAnIndexNamed(t *testing.T) {
 	i := newIndexed(t)
 	i.add()
 	i.write(i.entry(i.from, i.hub.push("acme/speaker-2", "1", speaker("Speaks.", "two"))))
-	out, err := i.program("update", "--dir", i.dir).CombinedOutput()
+	out, err := i.program("update", i.dir).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "a loopback address, which is refused") || !strings.Contains(string(out), "names it, if it is yours") {
 		t.Errorf("got %s, %v, want the host refused", out, err)
 	}
@@ -81,7 +81,7 @@ func TestUpdate_refusesAnotherSourceOfAnIndex(t *testing.T) {
 		"two entries":    {i.entry(other, digest) + "," + i.entry(i.from, i.digest), "2 plugins have the name speaker"},
 	} {
 		i.write(c.entries)
-		out, err := i.program("update", "--dir", i.dir, i.host()).CombinedOutput()
+		out, err := i.program("update", i.dir, i.host()).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) || !strings.Contains(string(out), "hint: sallyport remove speaker, and sallyport add SOURCE") {
 			t.Errorf("%s: got %s, %v, want %q with a hint", name, out, err, c.want)
 		}

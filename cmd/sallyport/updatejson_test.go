@@ -26,7 +26,7 @@ func TestUpdate_printsChangesAsJSON(t *testing.T) {
 	if err := os.Remove(filepath.Join(files, "three.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	cmd := a.program("update", "--json", "--dir", a.dir)
+	cmd := a.program("update", "--json", a.dir)
 	out, err := cmd.Output()
 	var rows []struct {
 		Name, State, Digest, Newest, Error string
@@ -48,7 +48,7 @@ func TestUpdate_printsChangesAsJSON(t *testing.T) {
 	if two.State != "outdated" || two.Digest != first["two"] || two.Newest != second || two.Changes == nil || two.Changes.Plugin != "two" || len(two.Changes.Terms) == 0 {
 		t.Errorf("got %+v, want its changes", two)
 	}
-	if out, err := a.program("update", "one", "--json", "--dir", a.dir).Output(); err != nil || !strings.Contains(string(out), `"current"`) {
+	if out, err := a.program("update", "one", "--json", a.dir).Output(); err != nil || !strings.Contains(string(out), `"current"`) {
 		t.Errorf("one: got %s, %v, want it alone", out, err)
 	}
 	left, err := filepath.Glob(filepath.Join(a.home, "state", "incoming-*"))
