@@ -37,7 +37,7 @@ func askSomebody(ctx context.Context, g *Gate, round []runtime.Question) ([]runt
 // user's actions there must be in the caller's name. Anonymous callers are excluded: they could receive each other's
 // answers.
 func (s *session) mayAskInstead(q runtime.Question) bool {
-	if s.host.options.Forms == nil || q.Method != "elicitation/create" || s.call.Principal == identity.Anonymous {
+	if s.host.options.Forms == nil || q.Method != "elicitation/create" || !identity.Named(s.call.Principal) {
 		return false
 	}
 	return jsonraw.Get(q.Params, "url") == nil || s.local()

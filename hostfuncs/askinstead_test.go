@@ -152,6 +152,7 @@ func TestAskInstead_neverAsksOperatorForOthers(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"stdio:1", "sampling/createMessage", samples},
 		{"anonymous", "elicitation/create", elicits},
+		{"", "elicitation/create", elicits},
 		{"token:bob", "elicitation/create", page}, // bob would not be the person who signs in
 		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`},
 		{"stdio:1", "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"type":"string","enum":["` + strings.Repeat("x", elicit.MaxParams) + `"]}}}}`},

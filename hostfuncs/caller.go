@@ -79,7 +79,7 @@ func callerLine(s *grant.Set) string {
 // described returns the granted parts of the caller's identity.
 func (g *Gate) described(ctx context.Context) (d described, err error) {
 	principal, set := g.call.Principal, g.rules.grants
-	if principal == "" || principal == identity.Anonymous {
+	if !identity.Named(principal) {
 		return d, nil
 	}
 	if set.Caller(grant.Principal).Allowed {

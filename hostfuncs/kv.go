@@ -47,7 +47,7 @@ func keyMethod(name, act string, changes bool, serve func(context.Context, *Gate
 				result, err = serve(ctx, g, params, d)
 				return err
 			}}
-		if g.policy.host.options.Store == nil || g.call.Principal == identity.Anonymous {
+		if g.policy.host.options.Store == nil || !identity.Named(g.call.Principal) {
 			return nil, askErrorf(runtime.KindUnsupported, "nothing is kept for this caller")
 		}
 		err = g.pass(ctx, e) // sets result

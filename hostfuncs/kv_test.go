@@ -191,8 +191,10 @@ func TestKV_rejectsInvalidRequests(t *testing.T) {
 			t.Errorf("%.60s: got %s, want %s", call, got, want)
 		}
 	}
-	if got := ask(t, k.call("anonymous"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
-		t.Errorf("got %s, want unsupported", got)
+	for _, nobody := range []string{"anonymous", ""} {
+		if got := ask(t, k.call(nobody), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, "unsupported: nothing is kept") {
+			t.Errorf("%q: got %s, want nothing kept", nobody, got)
+		}
 	}
 	if got := ask(t, newKeeper(t).call("p"), "kv/get", `{"key":"k"}`); !strings.HasPrefix(got, `denied: plugin "demo" may not read a stored value`) {
 		t.Errorf("got %s, want a denial", got)

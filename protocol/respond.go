@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
@@ -11,6 +12,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
 	"github.com/sallyport-mcp/sallyport/protocol/idempotency"
 	"github.com/sallyport-mcp/sallyport/protocol/result"
+	"github.com/sallyport-mcp/sallyport/registry/catalog"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
@@ -39,6 +41,17 @@ func (r *request) response(ctx context.Context, body []byte, err error) Response
 	}
 	r.settle(&resp, err)
 	return resp
+}
+
+// lacking returns Response.Scopes of the error of a request, nil if it lacks no scope.
+func (r *request) lacking(err error) []string {
+	var lacks *catalog.ScopeError
+	if !errors.As(err, &lacks) {
+		return nil
+	}
+	all := slices.Concat(lacks.Scopes, r.server.catalog.Snapshot().Scopes(r.caller.Scopes))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // abandon cancels the request and stops its messages to the client.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/journal"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/continuation"
@@ -131,7 +132,7 @@ func (m *resumption) answered() []inputrequest.Question {
 
 // suspend ends the run with questions, unless the state would be too large.
 func (m *resumption) suspend(list []inputrequest.Question) error {
-	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), m.conn.server.waiting.Room(durable(m.conn.opts.Principal))
+	size, room := continuation.StateSize(m.meta, m.journal.Size(), list), m.conn.server.waiting.Room(identity.Named(m.conn.opts.Principal))
 	if size > room {
 		return &runtime.AskError{Kind: runtime.KindLimit, Message: fmt.Sprintf(
 			"the call's journal is too large for a question: %d bytes, and at most %d fit", size, room)}
@@ -185,7 +186,7 @@ func (m *resumption) seal(id, minted string) (string, error) {
 	}
 	m.until = m.conn.server.now().Add(max(m.lasts, m.conn.server.opts.AskTime))
 	s.Expires = m.until.Unix()
-	return m.conn.server.waiting.Seal(s, durable(m.conn.opts.Principal))
+	return m.conn.server.waiting.Seal(s, identity.Named(m.conn.opts.Principal))
 }
 
 // purpose binds the state to principal, method and params.

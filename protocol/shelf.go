@@ -10,7 +10,7 @@ import (
 
 // keepWhole stores an answer that is too large for the caller and returns its URI, or "" if it cannot be stored.
 func (s *Server) keepWhole(ctx context.Context, principal, call string, o jsonraw.Object) string {
-	if principal == identity.Anonymous {
+	if !identity.Named(principal) {
 		return ""
 	}
 	uri, err := s.shelf().Put(ctx, principal, o)

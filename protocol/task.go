@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/state/store"
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/protocol/inputrequest"
@@ -66,7 +67,7 @@ func openTask(ctx context.Context, r *request, tool *catalog.Tool, params json.R
 		return task.Task{}, err
 	}
 	o := r.conn.opts
-	n := task.New{Durable: durable(o.Principal), Spec: task.Spec{
+	n := task.New{Durable: identity.Named(o.Principal), Spec: task.Spec{
 		Principal: o.Principal, Roles: r.caller.Roles(), Proof: o.Proof, Params: params, TTL: ttl,
 		Kept: tool.Keeps(r.session), Session: r.session, Mark: r.server.mark(tool),
 	}}

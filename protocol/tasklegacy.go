@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonraw"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/internal/untrusted"
@@ -37,7 +38,7 @@ func (c *Conn) knowsTasks() bool { return c.legacy.version() == envelope.V202511
 // legacyTasks returns the tasks capability of 2025-11-25. Anonymous callers get no tasks/list, which would show the
 // tasks of others.
 func (c *Conn) legacyTasks() json.RawMessage {
-	if durable(c.opts.Principal) {
+	if identity.Named(c.opts.Principal) {
 		return json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 	}
 	return json.RawMessage(`{"cancel":{},"requests":{"tools":{"call":{}}}}`)
@@ -96,7 +97,7 @@ func ttlOf(raw json.RawMessage) (time.Duration, error) {
 
 // listTasks serves tasks/list.
 func listTasks(ctx context.Context, r *request) ([]byte, error) {
-	if !r.conn.knowsTasks() || !durable(r.conn.opts.Principal) {
+	if !r.conn.knowsTasks() || !identity.Named(r.conn.opts.Principal) {
 		return nil, notFound(r.call.Method)
 	}
 	after := ""

@@ -111,7 +111,7 @@ func wishes(r *request) (envelope.Wishes, error) {
 	case err != nil || w.Once == "":
 	case r.server.opts.Store == nil:
 		err = jsonrpc.InvalidParams("%s needs a host with a state folder", envelope.Once)
-	case r.conn.opts.Principal == identity.Anonymous:
+	case !identity.Named(r.conn.opts.Principal):
 		err = jsonrpc.InvalidParams("%s needs a caller with a name", envelope.Once)
 	}
 	return w, err

@@ -106,7 +106,7 @@ func (v *Vault) Value(line grant.Secret, flags string) (string, error) {
 	switch {
 	case !line.PerPrincipal && v.base != nil:
 		return v.base.Value(line, flags)
-	case line.PerPrincipal && (v.principal == "" || v.principal == identity.Anonymous):
+	case line.PerPrincipal && !identity.Named(v.principal):
 		return "", runtime.AskErrorf(runtime.KindUnavailable, "the secret %s cannot be had: it is a value of each caller, and this one has no name", line.Name)
 	}
 	v.mu.Lock()

@@ -21,6 +21,10 @@ import (
 // Anonymous is the principal of all callers without a name together: nothing is kept for it beyond a call or a session.
 const Anonymous = "anonymous"
 
+// Named reports whether a principal is one caller, for whom something can be kept. Anonymous is none, and neither is "":
+// no caller, as when a plugin starts.
+func Named(principal string) bool { return principal != "" && principal != Anonymous }
+
 const (
 	maxPrincipal = 1024 // bytes
 	maxName      = 256  // bytes of a group or scope
@@ -34,7 +38,7 @@ const (
 
 // Identity is an authenticated caller.
 type Identity struct {
-	// Principal identifies the caller, such as token:ci or stdio:1000. "" is anonymous.
+	// Principal identifies the caller, such as token:ci or stdio:1000, or is Anonymous. "" is no caller.
 	Principal string
 	// Groups and Scopes are those that the caller's sign-in confirms, sorted and without duplicates. They only add
 	// rights. They must not be modified.

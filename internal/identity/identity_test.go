@@ -42,6 +42,14 @@ func TestNew_refusesNamesWithAnotherSpelling(t *testing.T) {
 	}
 }
 
+func TestNamed_isNoCallerWithoutAName(t *testing.T) {
+	for principal, want := range map[string]bool{"": false, Anonymous: false, "token:anonymous": true, "stdio:1000": true, "cli": true} {
+		if got := Named(principal); got != want {
+			t.Errorf("%q: got %t, want %t", principal, got, want)
+		}
+	}
+}
+
 func TestWho_comparesNamesByteForByte(t *testing.T) {
 	for _, test := range []struct {
 		who  string
