@@ -74,7 +74,7 @@ func (a *assembler) configure(configs map[string]Config, defaults runtime.Limits
 	a.inputs.mu.Lock()
 	defer a.inputs.mu.Unlock()
 	if a.inputs.closed {
-		return ErrClosed
+		return errClosed
 	}
 	next := a.planner()
 	next.configs, next.defaults = configs, defaults

@@ -177,7 +177,7 @@ func (in *inputs) addCode(name string, code *plugin.Code) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
-		return ErrClosed
+		return errClosed
 	}
 	in.code[name] = code
 	return nil

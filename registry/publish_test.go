@@ -284,10 +284,10 @@ func TestClose_endsEverything(t *testing.T) {
 	if _, err := tool.Call(t.Context(), catalog.Call{}); !errors.Is(err, catalog.ErrGone) {
 		t.Errorf("got %v, want catalog.ErrGone", err)
 	}
-	if err := r.AddGo("q", []byte(`{}`), echo); !errors.Is(err, ErrClosed) {
+	if err := r.AddGo("q", []byte(`{}`), echo); !errors.Is(err, errClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
-	if err := r.Configure(nil); !errors.Is(err, ErrClosed) {
+	if err := r.Configure(nil); !errors.Is(err, errClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
 }

@@ -72,8 +72,8 @@ type Registry struct {
 	first     *firstList
 }
 
-// ErrClosed is returned by methods that need an open registry.
-var ErrClosed = errors.New("registry is closed")
+// errClosed is returned by methods that need an open registry.
+var errClosed = errors.New("registry is closed")
 
 // New loads the existing files and watches for changes until Close. It returns after each file was read; plugins that
 // must be run to learn their manifest may be published later, see Ready.

@@ -29,9 +29,9 @@ const (
 	maxIdle     = 16               // unused connections
 	maxInFlight = 16               // requests with an open response body
 	maxAttempts = 4                // connections that net/http tries for one safe request
-	// maxResponseHeader and MaxResponse limit the header and the body of a response, in bytes.
+	// maxResponseHeader and maxResponse limit the header and the body of a response, in bytes.
 	maxResponseHeader = 256 << 10
-	MaxResponse       = 64 << 20
+	maxResponse       = 64 << 20
 )
 
 // Options configure a Client. The zero value is usable.
@@ -48,7 +48,7 @@ type Options struct {
 	TLS *tls.Config
 	// UserAgent is the default User-Agent; empty is "sallyport".
 	UserAgent string
-	// MaxResponse limits the body of a response, in bytes; 0 is the constant MaxResponse.
+	// MaxResponse limits the body of a response, in bytes; 0 means 64 MiB.
 	MaxResponse int64
 	// Instead answers requests in place of the web: no name is resolved and nothing is sent. Nil is the web.
 	Instead http.RoundTripper
@@ -81,7 +81,7 @@ func NewClient(o Options) *Client {
 		o.UserAgent = "sallyport"
 	}
 	if o.MaxResponse == 0 {
-		o.MaxResponse = MaxResponse
+		o.MaxResponse = maxResponse
 	}
 	c := &Client{o: o, ranges: newTable(), transports: map[use]*http.Transport{}}
 	for _, r := range []Reach{{}, {Named: true}, {Named: true, Private: true}} {

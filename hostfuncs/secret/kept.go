@@ -46,8 +46,8 @@ func (k Kept) entry(name string) string {
 // ofPrincipal precedes the digest of a principal in an entry.
 const ofPrincipal = "@"
 
-// Check validates a value to be stored: one line of visible text, not empty, and at most 64 KiB.
-func Check(value string) error {
+// check validates a value to be stored: one line of visible text, not empty, and at most 64 KiB.
+func check(value string) error {
 	switch {
 	case value == "":
 		return errors.New("it is empty")
@@ -91,7 +91,7 @@ func (k Kept) inFolder(name string) (string, error) {
 		data = rest
 	}
 	data = strings.TrimRight(data, "\r\n")
-	return data, Check(data)
+	return data, check(data)
 }
 
 // Set stores a value, replacing an earlier one, and returns its place: "the keyring", or a file.
@@ -99,7 +99,7 @@ func (k Kept) Set(name, value string) (where string, err error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("%q is no name of a secret: write letters, digits, _ . and -", name)
 	}
-	if err := Check(value); err != nil {
+	if err := check(value); err != nil {
 		return "", err
 	}
 	if keyring.Set(keyringService, k.entry(name), value) == nil {

@@ -61,7 +61,7 @@ func (s Source) Read(home string) (string, error) {
 	if value == "" && s.Kind == Env {
 		return "", fmt.Errorf("%s: %w", s, ErrUnset)
 	}
-	if err := Check(value); err != nil {
+	if err := check(value); err != nil {
 		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	return value, nil

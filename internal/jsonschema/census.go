@@ -13,20 +13,20 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/sanitize"
 )
 
-// BaseURL is the base URI of a schema without an $id. Nothing can be loaded from it.
-const BaseURL = "schema:///"
+// baseURL is the base URI of a schema without an $id. Nothing can be loaded from it.
+const baseURL = "schema:///"
 
-// Problem is a problem of a schema, with its position.
-type Problem struct {
+// problem is a problem of a schema, with its position.
+type problem struct {
 	Pointer string // JSON Pointer into the schema; "" is the whole
 	Text    string
 }
 
 // Error returns the pointer and the text.
-func (p *Problem) Error() string { return p.Pointer + ": " + p.Text }
+func (p *problem) Error() string { return p.Pointer + ": " + p.Text }
 
-// Census is the result of a scan.
-type Census struct {
+// census is the result of a scan.
+type census struct {
 	Root    any      // decoded schema with numbers as json.Number and counts up to 2^31-1
 	IDs     []string // JSON Pointers of the schemas with an $id
 	Anchors []string // of those with a $dynamicAnchor
@@ -38,21 +38,21 @@ type Census struct {
 	refs       []reference
 }
 
-// Take decodes and scans a schema. The error is a *Problem, or wraps a *jsonraw.SyntaxError if raw is not JSON.
-func Take(raw json.RawMessage) (*Census, error) {
+// takeCensus decodes and scans a schema. The error is a *problem, or wraps a *jsonraw.SyntaxError if raw is not JSON.
+func takeCensus(raw json.RawMessage) (*census, error) {
 	if len(raw) > maxBytes {
-		return nil, &Problem{"", fmt.Sprintf("%d bytes, but at most %d are allowed", len(raw), maxBytes)}
+		return nil, &problem{"", fmt.Sprintf("%d bytes, but at most %d are allowed", len(raw), maxBytes)}
 	}
 	if err := jsonraw.Valid(raw); err != nil {
 		return nil, err
 	}
-	c := &Census{bases: map[string]bool{BaseURL: true}}
+	c := &census{bases: map[string]bool{baseURL: true}}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&c.Root); err != nil {
 		return nil, err
 	}
-	base, _ := url.Parse(BaseURL)
+	base, _ := url.Parse(baseURL)
 	c.data(c.Root)
 	c.schema(c.Root, base, 1)
 	c.references()
@@ -65,7 +65,7 @@ func Take(raw json.RawMessage) (*Census, error) {
 // reference is a $ref and its target URL.
 type reference struct{ pointer, text, target string }
 
-func (c *Census) pointer() string {
+func (c *census) pointer() string {
 	var p strings.Builder
 	for _, key := range c.path {
 		p.WriteByte('/')
@@ -74,14 +74,14 @@ func (c *Census) pointer() string {
 	return p.String()
 }
 
-func (c *Census) refuse(format string, args ...any) {
+func (c *census) refuse(format string, args ...any) {
 	if c.err == nil {
-		c.err = &Problem{c.pointer(), fmt.Sprintf(format, args...)}
+		c.err = &problem{c.pointer(), fmt.Sprintf(format, args...)}
 	}
 }
 
 // in runs f with key added to the path.
-func (c *Census) in(key string, f func()) {
+func (c *census) in(key string, f func()) {
 	if c.err != nil {
 		return
 	}
@@ -91,12 +91,12 @@ func (c *Census) in(key string, f func()) {
 }
 
 // schema walks a schema at nesting depth.
-func (c *Census) schema(v any, base *url.URL, depth int) {
+func (c *census) schema(v any, base *url.URL, depth int) {
 	if c.subschemas++; c.subschemas > maxSubschemas {
 		c.refuse("more than %d subschemas", maxSubschemas)
 	}
-	if depth > MaxDepth {
-		c.refuse("subschemas nested deeper than %d", MaxDepth)
+	if depth > maxDepth {
+		c.refuse("subschemas nested deeper than %d", maxDepth)
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -112,7 +112,7 @@ func (c *Census) schema(v any, base *url.URL, depth int) {
 }
 
 // identity reads the naming keywords of a schema and returns the base URL for its references.
-func (c *Census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
+func (c *census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
 	id := c.id(o)
 	if id != "" {
 		c.IDs = append(c.IDs, c.pointer())
@@ -134,7 +134,7 @@ func (c *Census) identity(o map[string]any, base *url.URL, depth int) *url.URL {
 }
 
 // id returns the declared id of o. Only in draft-04 the keyword has no dollar; elsewhere "id" is an annotation.
-func (c *Census) id(o map[string]any) string {
+func (c *census) id(o map[string]any) string {
 	if id := stringIn(o, "$id"); id != "" {
 		return id
 	}
@@ -146,7 +146,7 @@ func (c *Census) id(o map[string]any) string {
 }
 
 // keyword walks the value of one keyword.
-func (c *Census) keyword(o map[string]any, key string, base *url.URL, depth int) {
+func (c *census) keyword(o map[string]any, key string, base *url.URL, depth int) {
 	v := o[key]
 	switch keywords[key] {
 	case oneSchema:
@@ -170,7 +170,7 @@ func (c *Census) keyword(o map[string]any, key string, base *url.URL, depth int)
 	}
 }
 
-func (c *Census) list(v any, base *url.URL, depth int) {
+func (c *census) list(v any, base *url.URL, depth int) {
 	items, _ := v.([]any)
 	for i, item := range items {
 		c.in(strconv.Itoa(i), func() { c.schema(item, base, depth) })
@@ -178,7 +178,7 @@ func (c *Census) list(v any, base *url.URL, depth int) {
 }
 
 // members walks an object of schemas. In dependencies it may contain arrays.
-func (c *Census) members(v any, base *url.URL, depth int) {
+func (c *census) members(v any, base *url.URL, depth int) {
 	o, _ := v.(map[string]any)
 	for _, key := range keys(o) {
 		if _, ok := o[key].([]any); !ok {
@@ -187,7 +187,7 @@ func (c *Census) members(v any, base *url.URL, depth int) {
 	}
 }
 
-func (c *Census) reference(key string, v any, base *url.URL) {
+func (c *census) reference(key string, v any, base *url.URL) {
 	text, ok := v.(string)
 	if !ok || key != "$ref" && key != "$dynamicRef" && key != "$recursiveRef" {
 		return
@@ -201,10 +201,10 @@ func (c *Census) reference(key string, v any, base *url.URL) {
 }
 
 // references refuses external references, once all names are known.
-func (c *Census) references() {
+func (c *census) references() {
 	for _, r := range c.refs {
 		if c.err == nil && !c.bases[r.target] && !isDialectPart(r.target) {
-			c.err = &Problem{r.pointer, fmt.Sprintf("external reference %q is not loaded", sanitize.Cut(r.text, maxPath))}
+			c.err = &problem{r.pointer, fmt.Sprintf("external reference %q is not loaded", sanitize.Cut(r.text, maxPath))}
 		}
 	}
 }

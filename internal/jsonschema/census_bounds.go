@@ -1,7 +1,7 @@
 package jsonschema
 
-// MaxDepth is the maximum nesting of schemas. Real tools have about ten levels.
-const MaxDepth = 64
+// maxDepth is the maximum nesting of schemas. Real tools have about ten levels.
+const maxDepth = 64
 
 // Limits of a schema. Real tools have some KiB and some hundred subschemas; the limits allow for generated ones.
 const (

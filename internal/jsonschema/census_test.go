@@ -26,12 +26,12 @@ func TestTake_refusesUnknownDialectsAndReferences(t *testing.T) {
 		`{"maximum":1e1001}`:       fmt.Sprintf("/maximum: a number with more than %d digits", maxDigits),
 		`{"enum":[` + listOf(maxContainers+1, "[]") + `]}`:                         `/enum: more than 1000 arrays and objects in one array`,
 		`{"default":[` + listOf(maxContainers+1, "[]") + `]}`:                      "",
-		strings.Repeat(`{"not":`, MaxDepth) + "{}" + strings.Repeat("}", MaxDepth): strings.Repeat("/not", MaxDepth) + ": subschemas nested deeper than 64",
+		strings.Repeat(`{"not":`, maxDepth) + "{}" + strings.Repeat("}", maxDepth): strings.Repeat("/not", maxDepth) + ": subschemas nested deeper than 64",
 		`{"allOf":[` + listOf(maxSubschemas, "{}") + `]}`:                          "/allOf/9999: more than 10000 subschemas",
 		`"` + strings.Repeat("x", maxBytes) + `"`:                                  ": 262146 bytes, but at most 262144 are allowed",
 	} {
 		got := ""
-		if _, err := Take(json.RawMessage(raw)); err != nil {
+		if _, err := takeCensus(json.RawMessage(raw)); err != nil {
 			got = err.Error()
 		}
 		if got != want {
@@ -44,7 +44,7 @@ func listOf(n int, item string) string { return strings.TrimSuffix(strings.Repea
 
 // Names are found in every position, and counts beyond int are reduced.
 func TestTake_findsNamesInEveryPosition(t *testing.T) {
-	c, err := Take(json.RawMessage(`{"$id":"http://a/","$defs":{"x/y":{"$id":"b","$dynamicAnchor":"n"}},"maxLength":18446744073709551616}`))
+	c, err := takeCensus(json.RawMessage(`{"$id":"http://a/","$defs":{"x/y":{"$id":"b","$dynamicAnchor":"n"}},"maxLength":18446744073709551616}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,9 +39,9 @@ func Check(raw json.RawMessage) error {
 }
 
 // check returns the decoded schema, made safe for the library.
-func check(raw json.RawMessage) (*Census, error) {
-	c, err := Take(raw)
-	if p := (*Problem)(nil); errors.As(err, &p) {
+func check(raw json.RawMessage) (*census, error) {
+	c, err := takeCensus(raw)
+	if p := (*problem)(nil); errors.As(err, &p) {
 		return nil, &SchemaError{p.Pointer, p.Text}
 	} else if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
@@ -62,17 +62,17 @@ func Compile(raw json.RawMessage, o *Options) (*Schema, error) {
 	return compileChecked(raw, c, o)
 }
 
-func compileChecked(raw json.RawMessage, c *Census, o *Options) (s *Schema, err error) {
+func compileChecked(raw json.RawMessage, c *census, o *Options) (s *Schema, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // a library panic on untrusted input
 			s, err = nil, &SchemaError{"", fmt.Sprintf("cannot be compiled: %v", fault)}
 		}
 	}()
 	compiler := newCompiler(o, maxCompiled)
-	if err := compiler.AddResource(BaseURL, c.Root); err != nil {
+	if err := compiler.AddResource(baseURL, c.Root); err != nil {
 		return nil, compileError(raw, c, err)
 	}
-	root, err := compiler.Compile(BaseURL)
+	root, err := compiler.Compile(baseURL)
 	if err != nil {
 		return nil, compileError(raw, c, err)
 	}
@@ -114,7 +114,7 @@ func (noLoader) Load(url string) (any, error) {
 // them and ending the compilation.
 func counter(steps int) *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
-		URL: BaseURL + "counter",
+		URL: baseURL + "counter",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
 			if steps--; steps < 0 {
 				return nil, errors.New("takes too many steps to compile")
@@ -125,7 +125,7 @@ func counter(steps int) *jsonschema.Vocabulary {
 }
 
 // compileError converts an error of the library to one sentence.
-func compileError(raw json.RawMessage, c *Census, err error) error {
+func compileError(raw json.RawMessage, c *census, err error) error {
 	if invalid := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &invalid) {
 		if err := metaError(raw, c); err != nil {
 			return err
@@ -135,7 +135,7 @@ func compileError(raw json.RawMessage, c *Census, err error) error {
 	if load := (*jsonschema.LoadURLError)(nil); errors.As(err, &load) {
 		return &SchemaError{"", load.Err.Error()}
 	}
-	text := strings.ReplaceAll(err.Error(), BaseURL, "")
+	text := strings.ReplaceAll(err.Error(), baseURL, "")
 	return &SchemaError{"", strings.Join(strings.Fields(text), " ")}
 }
 
@@ -159,7 +159,7 @@ func Valid(raw json.RawMessage) error {
 }
 
 // metaError returns the violation of the meta-schema found by our own evaluator, or nil if the schema conforms.
-func metaError(raw json.RawMessage, c *Census) error {
+func metaError(raw json.RawMessage, c *census) error {
 	dialect := "https://json-schema.org/draft/2020-12/schema"
 	if o, ok := c.Root.(map[string]any); ok {
 		if name, ok := o["$schema"].(string); ok && name != "" {

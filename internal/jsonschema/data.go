@@ -8,7 +8,7 @@ import (
 )
 
 // data scans the whole document for values harmful to the library.
-func (c *Census) data(v any) {
+func (c *census) data(v any) {
 	switch v := v.(type) {
 	case json.Number:
 		if !modest(string(v)) {
@@ -33,7 +33,7 @@ func (c *Census) data(v any) {
 }
 
 // holdsSchemas reports whether the path ends in a keyword with an array of schemas, or one that is never compared.
-func (c *Census) holdsSchemas() bool {
+func (c *census) holdsSchemas() bool {
 	if len(c.path) == 0 {
 		return false
 	}

@@ -7,53 +7,53 @@ import (
 	"strconv"
 )
 
-// Number is an exact, immutable number. The zero Number is 0.
-type Number struct {
+// decimal is an exact, immutable number. The zero decimal is 0.
+type decimal struct {
 	small int64 // if short
 	short bool  // written as an integer of up to 18 digits, the common case
-	wide  wide  // if not short, and always after FromRat
+	wide  wide  // if not short, and always after decimalOfRat
 }
 
-// Parse parses a valid JSON number.
-func Parse(raw []byte) Number {
+// decimalOf parses a valid JSON number.
+func decimalOf(raw []byte) decimal {
 	if small, ok := smallInt(raw); ok {
-		return Number{small: small, short: true}
+		return decimal{small: small, short: true}
 	}
-	return Number{wide: parse(raw)}
+	return decimal{wide: parse(raw)}
 }
 
-// FromRat returns a fraction with a finite decimal form, and its text.
-func FromRat(r *big.Rat) (Number, string) {
+// decimalOfRat returns a fraction with a finite decimal form, and its text.
+func decimalOfRat(r *big.Rat) (decimal, string) {
 	places, _ := r.FloatPrec()
 	text := r.FloatString(places)
-	n := Parse([]byte(text))
+	n := decimalOf([]byte(text))
 	n.wide = parse([]byte(text))
 	return n, text
 }
 
-// IsInteger reports whether n has no fractional part.
-func (n Number) IsInteger() bool { return n.short || n.wide.isInteger() }
+// isInteger reports whether n has no fractional part.
+func (n decimal) isInteger() bool { return n.short || n.wide.isInteger() }
 
-// Cmp compares like big.Int.Cmp. Its cost depends on the length of the numbers, not on their exponents.
-func (n Number) Cmp(m Number) int {
+// cmp compares like big.Int.Cmp. Its cost depends on the length of the numbers, not on their exponents.
+func (n decimal) cmp(m decimal) int {
 	if n.short && m.short {
 		return cmp.Compare(n.small, m.small)
 	}
 	return n.exact().cmp(m.exact())
 }
 
-// IsMultiple reports whether n is an integer multiple of m, which must not be zero.
-func (n Number) IsMultiple(m Number) bool { return n.exact().isMultiple(m.exact()) }
+// isMultiple reports whether n is an integer multiple of m, which must not be zero.
+func (n decimal) isMultiple(m decimal) bool { return n.exact().isMultiple(m.exact()) }
 
-func (n Number) exact() wide {
+func (n decimal) exact() wide {
 	if n.short && len(n.wide.digits) == 0 {
 		return parse(strconv.AppendInt(nil, n.small, 10))
 	}
 	return n.wide
 }
 
-// AppendKey appends a canonical text, the same exactly for equal numbers. raw is a valid JSON number.
-func AppendKey(dst, raw []byte) []byte { return parse(raw).appendKey(dst) }
+// appendKey appends a canonical text, the same exactly for equal numbers. raw is a valid JSON number.
+func appendKey(dst, raw []byte) []byte { return parse(raw).appendKey(dst) }
 
 // wide is a number of any length: 0.digits × 10^exp, with digits free of leading and trailing zeros. Zero has no
 // digits.

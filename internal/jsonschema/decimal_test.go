@@ -14,24 +14,24 @@ func TestNumber_agreesWithBigRat(t *testing.T) {
 	}
 	for _, a := range numbers {
 		x, _ := new(big.Rat).SetString(a)
-		d := Parse([]byte(a))
-		if d.IsInteger() != x.IsInt() {
-			t.Errorf("%s is an integer: got %v, want %v", a, d.IsInteger(), x.IsInt())
+		d := decimalOf([]byte(a))
+		if d.isInteger() != x.IsInt() {
+			t.Errorf("%s is an integer: got %v, want %v", a, d.isInteger(), x.IsInt())
 		}
 		for _, b := range numbers {
 			y, _ := new(big.Rat).SetString(b)
-			e := Parse([]byte(b))
-			if d.Cmp(e) != x.Cmp(y) {
-				t.Errorf("cmp(%s, %s): got %d, want %d", a, b, d.Cmp(e), x.Cmp(y))
+			e := decimalOf([]byte(b))
+			if d.cmp(e) != x.Cmp(y) {
+				t.Errorf("cmp(%s, %s): got %d, want %d", a, b, d.cmp(e), x.Cmp(y))
 			}
-			if same := string(AppendKey(nil, []byte(a))) == string(AppendKey(nil, []byte(b))); same != (x.Cmp(y) == 0) {
+			if same := string(appendKey(nil, []byte(a))) == string(appendKey(nil, []byte(b))); same != (x.Cmp(y) == 0) {
 				t.Errorf("%s and %s: got same key %v, want %v", a, b, same, x.Cmp(y) == 0)
 			}
-			if bound, text := FromRat(y); d.Cmp(bound) != x.Cmp(y) {
-				t.Errorf("%s against the bound %s: got %d, want %d", a, text, d.Cmp(bound), x.Cmp(y))
+			if bound, text := decimalOfRat(y); d.cmp(bound) != x.Cmp(y) {
+				t.Errorf("%s against the bound %s: got %d, want %d", a, text, d.cmp(bound), x.Cmp(y))
 			}
-			if y.Sign() != 0 && d.IsMultiple(e) != new(big.Rat).Quo(x, y).IsInt() {
-				t.Errorf("%s is a multiple of %s: got %v, want %v", a, b, d.IsMultiple(e), !d.IsMultiple(e))
+			if y.Sign() != 0 && d.isMultiple(e) != new(big.Rat).Quo(x, y).IsInt() {
+				t.Errorf("%s is a multiple of %s: got %v, want %v", a, b, d.isMultiple(e), !d.isMultiple(e))
 			}
 		}
 	}
@@ -46,12 +46,12 @@ func TestNumber_comparesHugeNumbers(t *testing.T) {
 		{"1e999999999", "1e999999998", 1}, {"1e-999999999", "0", 1}, {"-1e999999999", "1", -1},
 		{"1e99999999999999999999", "1e9999999999999999999999", 0}, {"10e999999998", "1e999999999", 0},
 	} {
-		a, b := Parse([]byte(c.a)), Parse([]byte(c.b))
-		if got := a.Cmp(b); got != c.want {
+		a, b := decimalOf([]byte(c.a)), decimalOf([]byte(c.b))
+		if got := a.cmp(b); got != c.want {
 			t.Errorf("%s and %s: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
-	if n := Parse([]byte("1e999999999")); !n.IsInteger() || !n.IsMultiple(Parse([]byte("8"))) || n.IsMultiple(Parse([]byte("7"))) {
-		t.Errorf("1e999999999: got integer %v, multiple of 8 %v, of 7 %v; want true, true, false", n.IsInteger(), n.IsMultiple(Parse([]byte("8"))), n.IsMultiple(Parse([]byte("7"))))
+	if n := decimalOf([]byte("1e999999999")); !n.isInteger() || !n.isMultiple(decimalOf([]byte("8"))) || n.isMultiple(decimalOf([]byte("7"))) {
+		t.Errorf("1e999999999: got integer %v, multiple of 8 %v, of 7 %v; want true, true, false", n.isInteger(), n.isMultiple(decimalOf([]byte("8"))), n.isMultiple(decimalOf([]byte("7"))))
 	}
 }

@@ -168,7 +168,7 @@ func (e *evaluator) isInteger(v value) bool {
 	raw := e.of(v)
 	for _, c := range raw {
 		if c == '.' || c|' ' == 'e' {
-			return e.spend(len(raw)/workBytes) && Parse(raw).IsInteger()
+			return e.spend(len(raw)/workBytes) && decimalOf(raw).isInteger()
 		}
 	}
 	return true

@@ -115,7 +115,7 @@ func (e *evaluator) explain(forms []*rule, v value) bool {
 
 // wantedType returns the types of an alternative that excludes the type of v.
 func wantedType(form *rule, has func(kind, value) bool, v value) kind {
-	for hops := 0; form.ref != nil && !form.typed && hops < MaxDepth; hops++ {
+	for hops := 0; form.ref != nil && !form.typed && hops < maxDepth; hops++ {
 		form = form.ref
 	}
 	if form.typed && !has(form.types, v) {

@@ -52,15 +52,15 @@ func (e *evaluator) checkNumber(n *numberRule, v value) bool {
 	if !e.spend(len(raw) / workBytes) {
 		return false
 	}
-	x := Parse(raw)
+	x := decimalOf(raw)
 	switch {
-	case n.min != nil && x.Cmp(n.min.number) < 0:
+	case n.min != nil && x.cmp(n.min.number) < 0:
 		return e.fail("want at least %s, but got %s", n.min.text, shown(raw))
-	case n.max != nil && x.Cmp(n.max.number) > 0:
+	case n.max != nil && x.cmp(n.max.number) > 0:
 		return e.fail("want at most %s, but got %s", n.max.text, shown(raw))
-	case n.over != nil && x.Cmp(n.over.number) <= 0:
+	case n.over != nil && x.cmp(n.over.number) <= 0:
 		return e.fail("want more than %s, but got %s", n.over.text, shown(raw))
-	case n.under != nil && x.Cmp(n.under.number) >= 0:
+	case n.under != nil && x.cmp(n.under.number) >= 0:
 		return e.fail("want less than %s, but got %s", n.under.text, shown(raw))
 	}
 	return n.multiple == nil || e.checkMultiple(n.multiple, raw)
@@ -73,7 +73,7 @@ func (e *evaluator) checkMultiple(m *bound, raw []byte) bool {
 	if !e.spend(matchWork + len(raw)) {
 		return false
 	}
-	if !Parse(raw).IsMultiple(m.number) {
+	if !decimalOf(raw).isMultiple(m.number) {
 		return e.fail("want a multiple of %s, but got %s", m.text, shown(raw))
 	}
 	return true

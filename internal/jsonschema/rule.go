@@ -107,6 +107,6 @@ type numberRule struct {
 
 // bound is a numeric limit in the schema.
 type bound struct {
-	number Number
+	number decimal
 	text   string
 }

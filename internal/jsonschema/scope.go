@@ -11,10 +11,10 @@ import (
 // scopes sets the resource of each rule. $dynamicRef and $recursiveRef depend on the resources entered during
 // evaluation, which the library does not expose. It does expose the location of each subschema, and the census
 // those of each $id and $dynamicAnchor.
-func (t *translator) scopes(c *jsonschema.Compiler, seen *Census) {
+func (t *translator) scopes(c *jsonschema.Compiler, seen *census) {
 	for _, pointer := range slices.Concat(seen.IDs, seen.Anchors) {
 		// Schema-like data, such as in an enum, may fail to compile. No reference leads there.
-		if s, err := c.Compile(BaseURL + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
+		if s, err := c.Compile(baseURL + "#" + (&url.URL{Path: pointer}).EscapedPath()); err == nil {
 			t.rule(s)
 		}
 	}

@@ -295,7 +295,7 @@ func newBound(r *big.Rat) *bound {
 	if r == nil {
 		return nil
 	}
-	n, text := FromRat(r)
+	n, text := decimalOfRat(r)
 	return &bound{number: n, text: shown(text)}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Unseen finds invisible characters in the names and compared values of a schema: property names, patterns, enum,
 // const, required names and references. It distinguishes keywords from properties of the same name by their
-// position. at is the JSON Pointer of the first. The depth is limited; Take refuses deeper schemas.
+// position. at is the JSON Pointer of the first. The depth is limited; takeCensus refuses deeper schemas.
 func Unseen(schema json.RawMessage) (at string, found bool) {
 	if sanitize.Count(schema) == 0 {
 		return "", false
@@ -43,7 +43,7 @@ func (u *unseen) note(at string, raw []byte) {
 
 // schema walks a schema. Other values are text for people.
 func (u *unseen) schema(raw json.RawMessage, at string, depth int) {
-	if u.found || depth > MaxDepth || !jsonraw.IsObject(raw) {
+	if u.found || depth > maxDepth || !jsonraw.IsObject(raw) {
 		return
 	}
 	for s := jsonraw.ScanObject(raw); s.Next(); {

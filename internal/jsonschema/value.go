@@ -191,7 +191,7 @@ func (x *index) appendKey(dst []byte, v value) []byte {
 	case kindString:
 		return appendText(append(dst, 's'), x.string(v))
 	case kindNumber:
-		return append(AppendKey(append(dst, 'n'), x.of(v)), ';')
+		return append(appendKey(append(dst, 'n'), x.of(v)), ';')
 	case kindArray:
 		dst = append(dst, '[')
 		for _, m := range x.members(v) {

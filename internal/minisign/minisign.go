@@ -38,10 +38,10 @@ type Key struct {
 
 // Errors of Verify.
 var (
-	// ErrContent means that the content is not the signed one.
-	ErrContent = errors.New("the bytes are not those that were signed")
-	// ErrComment means that the trusted comment was changed.
-	ErrComment = errors.New("the trusted comment of its signature was changed")
+	// errContent means that the content is not the signed one.
+	errContent = errors.New("the bytes are not those that were signed")
+	// errComment means that the trusted comment was changed.
+	errComment = errors.New("the trusted comment of its signature was changed")
 )
 
 // KeyError means that a different key signed.
@@ -114,10 +114,10 @@ func (k Key) Verify(content []byte, s Signature) error {
 		message = sum[:]
 	}
 	if !ed25519.Verify(k.key, message, s.content) {
-		return ErrContent
+		return errContent
 	}
 	if !ed25519.Verify(k.key, bytes.Join([][]byte{s.content, []byte(s.Comment)}, nil), s.comment) {
-		return ErrComment
+		return errComment
 	}
 	return nil
 }

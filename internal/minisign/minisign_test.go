@@ -51,14 +51,14 @@ func TestVerify_refusesEachForgery(t *testing.T) {
 		return strings.Join(lines, "\n")
 	}
 	for name, c := range map[string]struct{ signature, content, want string }{
-		"other content":     {good, "contend", ErrContent.Error()},
-		"no content":        {good, "", ErrContent.Error()},
+		"other content":     {good, "contend", errContent.Error()},
+		"no content":        {good, "", errContent.Error()},
 		"other key":         {other.SignAs("ED", "content", ""), "content", "it is signed with the key 3132333435363738, and not with 3837363534333231"},
-		"stolen id":         {impostor.SignAs("ED", "content", "version 1"), "content", ErrContent.Error()},
-		"changed comment":   {edit(2, "trusted comment: version 2"), "content", ErrComment.Error()},
-		"comment of others": {edit(3, strings.Split(s.SignAs("ED", "else", "version 1"), "\n")[3]), "content", ErrComment.Error()},
+		"stolen id":         {impostor.SignAs("ED", "content", "version 1"), "content", errContent.Error()},
+		"changed comment":   {edit(2, "trusted comment: version 2"), "content", errComment.Error()},
+		"comment of others": {edit(3, strings.Split(s.SignAs("ED", "else", "version 1"), "\n")[3]), "content", errComment.Error()},
 		"other algorithm":   {strings.Replace(good, strings.Split(good, "\n")[1], base64.StdEncoding.EncodeToString([]byte("XX"+strings.Repeat("x", 72))), 1), "content", `an unknown algorithm, "XX"`},
-		"swapped algorithm": {edit(1, swapped(good)), "content", ErrContent.Error()},
+		"swapped algorithm": {edit(1, swapped(good)), "content", errContent.Error()},
 		"empty":             {"", "content", "is not one of minisign"},
 		"a page":            {"<html>\n\n\n", "content", "is not one of minisign"},
 		"no comment":        {edit(2, "comment: version 1"), "content", "is not one of minisign"},

@@ -21,10 +21,10 @@ import (
 
 const (
 	version = 1
-	// KeySize is the minimum length of a key, in bytes.
-	KeySize = 32
-	// MaxKeys is the maximum number of keys. A text names its key, so only that one is tried.
-	MaxKeys = 16
+	// keySize is the minimum length of a key, in bytes.
+	keySize = 32
+	// maxKeys is the maximum number of keys. A text names its key, so only that one is tried.
+	maxKeys = 16
 
 	idSize   = 4
 	saltSize = 16
@@ -44,15 +44,15 @@ type key struct {
 	secret []byte
 }
 
-// NewKeys returns keys of these secrets, each of at least KeySize bytes. The first one seals.
+// NewKeys returns keys of these secrets, each of at least 32 bytes. The first one seals.
 func NewKeys(secrets ...[]byte) (*Keys, error) {
-	if len(secrets) == 0 || len(secrets) > MaxKeys {
-		return nil, fmt.Errorf("%d keys: give 1 to %d", len(secrets), MaxKeys)
+	if len(secrets) == 0 || len(secrets) > maxKeys {
+		return nil, fmt.Errorf("%d keys: give 1 to %d", len(secrets), maxKeys)
 	}
 	all := make([]key, 0, len(secrets))
 	for i, s := range secrets {
-		if len(s) < KeySize {
-			return nil, fmt.Errorf("key %d has %d bytes: a key has %d at least", i+1, len(s), KeySize)
+		if len(s) < keySize {
+			return nil, fmt.Errorf("key %d has %d bytes: a key has %d at least", i+1, len(s), keySize)
 		}
 		one := key{secret: append([]byte{}, s...)}
 		sum := sha256.Sum256(append([]byte("sallyport key id "), s...))
@@ -67,9 +67,9 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 // Replace atomically replaces all keys with those of others.
 func (k *Keys) Replace(others *Keys) { k.keys.Store(others.keys.Load()) }
 
-// RandomKey returns a new secret of KeySize bytes.
+// RandomKey returns a new secret of 32 bytes.
 func RandomKey() []byte {
-	s := make([]byte, KeySize)
+	s := make([]byte, keySize)
 	rand.Read(s)
 	return s
 }

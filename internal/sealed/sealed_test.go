@@ -12,7 +12,7 @@ func keysOf(t *testing.T, secrets ...string) *Keys {
 	t.Helper()
 	var all [][]byte
 	for _, s := range secrets {
-		all = append(all, bytes.Repeat([]byte(s), KeySize))
+		all = append(all, bytes.Repeat([]byte(s), keySize))
 	}
 	k, err := NewKeys(all...)
 	if err != nil {
@@ -77,10 +77,10 @@ func TestNewKeys_boundsTheirNumber(t *testing.T) {
 	if _, err := NewKeys(); err == nil {
 		t.Error("no keys: got no error, want one")
 	}
-	if _, err := NewKeys(RandomKey(), make([]byte, KeySize-1)); err == nil || err.Error() != "key 2 has 31 bytes: a key has 32 at least" {
+	if _, err := NewKeys(RandomKey(), make([]byte, keySize-1)); err == nil || err.Error() != "key 2 has 31 bytes: a key has 32 at least" {
 		t.Errorf("got %v, want an error", err)
 	}
-	if _, err := NewKeys(make([][]byte, MaxKeys+1)...); err == nil {
-		t.Errorf("%d keys: got no error, want one", MaxKeys+1)
+	if _, err := NewKeys(make([][]byte, maxKeys+1)...); err == nil {
+		t.Errorf("%d keys: got no error, want one", maxKeys+1)
 	}
 }

@@ -13,7 +13,7 @@ type Param struct {
 	Values []string // skeletons of its possible values
 }
 
-// Params returns the parameters of a request under every reading in Meanings, with & and ; as separators, including
+// Params returns the parameters of a request under every reading in meanings, with & and ; as separators, including
 // those behind a hidden ? or a ; in its path. Path and query are escaped and canonical.
 func Params(path, query string) []Param {
 	var all []Param
@@ -26,7 +26,7 @@ func Params(path, query string) []Param {
 			}
 		}
 	}
-	for _, text := range append(Meanings(query), query) {
+	for _, text := range append(meanings(query), query) {
 		add(text)
 	}
 	for _, text := range decodings(path) {
@@ -40,11 +40,11 @@ func Params(path, query string) []Param {
 func paramOf(pair string) Param {
 	key, value, _ := strings.Cut(pair, "=")
 	p := Param{Any: Unclear(key) != ""}
-	for _, k := range Meanings(key) {
+	for _, k := range meanings(key) {
 		of := names(Skeleton(k))
 		p.Names, p.Method = append(p.Names, of...), p.Method || isMethod(Skeleton(k), of)
 	}
-	for _, v := range Meanings(value) {
+	for _, v := range meanings(value) {
 		v = strings.TrimSpace(Skeleton(v))
 		p.Values = append(append(p.Values, v), strings.Split(v, ",")...)
 	}

@@ -65,9 +65,9 @@ func isPlain(escaped string) bool {
 	return !strings.ContainsFunc(escaped, func(r rune) bool { return r >= 0x80 || r == '~' || !unreserved(byte(r)) && r != '/' })
 }
 
-// Meanings returns the texts that a server may decode a part of a query to, the plain one first: decoded more than
+// meanings returns the texts that a server may decode a part of a query to, the plain one first: decoded more than
 // once, with overlong or full-width characters.
-func Meanings(escaped string) []string {
+func meanings(escaped string) []string {
 	escaped = strings.ReplaceAll(escaped, "+", "%20")
 	all := []string{Decode(escaped)}
 	for _, text := range decodings(escaped) {

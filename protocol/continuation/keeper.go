@@ -22,8 +22,8 @@ const storeTime = 5 * time.Second
 // Errors for an invalid requestState. The texts address client authors.
 var (
 	ErrTampered     = errors.New("requestState was not made by this server, or was changed")
-	ErrExpired      = errors.New("requestState has expired: send the request without it")
-	ErrOtherRequest = errors.New("requestState belongs to another request")
+	errExpired      = errors.New("requestState has expired: send the request without it")
+	errOtherRequest = errors.New("requestState belongs to another request")
 	ErrOtherBuild   = errors.New("requestState belongs to another version of the plugin or its grants: send the request without it")
 	ErrElsewhere    = errors.New("requestState belongs to a call that another process keeps: send the request without it")
 	ErrUsed         = errors.New("requestState was used already")
@@ -75,9 +75,9 @@ func (k *Keeper) Open(text string, p Purpose, at time.Time) (*State, error) {
 	case err != nil:
 		return nil, err
 	case !s.equal(&p):
-		return nil, ErrOtherRequest
+		return nil, errOtherRequest
 	case at.After(s.expires()):
-		return nil, ErrExpired
+		return nil, errExpired
 	}
 	return s, k.fetch(s)
 }

@@ -65,18 +65,18 @@ func TestKeeper_opensStatesOnlyForTheirRequest(t *testing.T) {
 	}{
 		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, nil},
 		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x","_meta":{"x":1},"requestState":"s","inputResponses":{}}`, 0, nil},
-		{"eve", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, ErrOtherRequest},
-		{"ada", "prompts/get", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, ErrOtherRequest},
-		{"ada", "tools/call", `{"arguments":{"b":2,"a":1},"name":"x"}`, 0, ErrOtherRequest},
-		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, time.Hour, ErrExpired},
+		{"eve", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, errOtherRequest},
+		{"ada", "prompts/get", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, 0, errOtherRequest},
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1},"name":"x"}`, 0, errOtherRequest},
+		{"ada", "tools/call", `{"arguments":{"b":2,"a":1.0},"name":"x"}`, time.Hour, errExpired},
 	} {
 		s, err := k.Open(text, NewPurpose(test.principal, "proof", test.method, json.RawMessage(test.params)), now.Add(test.at))
 		if !errors.Is(err, test.want) || err == nil && string(s.Journal) != "journal" {
 			t.Errorf("%+v: got %v, want %v", test, err, test.want)
 		}
 	}
-	if _, err := k.Open(text, NewPurpose("ada", "another", "tools/call", json.RawMessage(`{"arguments":{"b":2,"a":1.0},"name":"x"}`)), now); !errors.Is(err, ErrOtherRequest) {
-		t.Errorf("another request of that name: got %v, want %v", err, ErrOtherRequest)
+	if _, err := k.Open(text, NewPurpose("ada", "another", "tools/call", json.RawMessage(`{"arguments":{"b":2,"a":1.0},"name":"x"}`)), now); !errors.Is(err, errOtherRequest) {
+		t.Errorf("another request of that name: got %v, want %v", err, errOtherRequest)
 	}
 	for _, other := range []*Keeper{keeper(sealed.Random(), nil), k} {
 		bad := text

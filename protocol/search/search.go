@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// Tool is the searchable text of a tool.
-type Tool struct{ Name, Title, Description string }
+// entry is the searchable text of a tool.
+type entry struct{ Name, Title, Description string }
 
 // Limits of a query.
 const (
@@ -30,9 +30,9 @@ const (
 	partial = 0.5 // factor for a prefix match
 )
 
-// Rank returns the indices of the tools that match a word of the query, best first and stable for equal scores. An
+// rank returns the indices of the tools that match a word of the query, best first and stable for equal scores. An
 // empty query matches all.
-func Rank(tools []Tool, query string) []int {
+func rank(tools []entry, query string) []int {
 	asked := words(query[:min(len(query), maxQuery)])
 	asked = asked[:min(len(asked), maxWords)]
 	scores := make([]float64, len(tools))
@@ -50,7 +50,7 @@ func Rank(tools []Tool, query string) []int {
 }
 
 // addScores adds the score of one word to each tool.
-func addScores(scores []float64, tools []Tool, word string) {
+func addScores(scores []float64, tools []entry, word string) {
 	worth := make([]float64, len(tools))
 	have := 0
 	for i, t := range tools {

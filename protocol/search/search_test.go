@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var tools = []Tool{
+var tools = []entry{
 	{"github-createIssue", "Create an issue", "Opens an issue in a repository."},
 	{"github-list_issues", "", "Lists the issues of a repository."},
 	{"time-now", "Current time", "The time in a zone."},
@@ -28,11 +28,11 @@ func TestRank_ordersByRelevance(t *testing.T) {
 		strings.Repeat("x ", 1<<20):   {},
 		strings.Repeat("zone ", 1000): {2},
 	} {
-		if got := Rank(tools, query); !slices.Equal(got, want) {
+		if got := rank(tools, query); !slices.Equal(got, want) {
 			t.Errorf("%.20q: %v, want %v", query, got, want)
 		}
 	}
-	if got := Rank(nil, "x"); len(got) != 0 {
+	if got := rank(nil, "x"); len(got) != 0 {
 		t.Error(got)
 	}
 }

@@ -61,12 +61,12 @@ func Unwrap(params json.RawMessage) (json.RawMessage, error) {
 // Index is a searchable list of tools. It is immutable.
 type Index struct {
 	tools []*catalog.Tool
-	words []Tool // as tools
+	words []entry // as tools
 }
 
 // NewIndex returns an index of these tools.
 func NewIndex(tools []*catalog.Tool) *Index {
-	x := &Index{tools: tools, words: make([]Tool, len(tools))}
+	x := &Index{tools: tools, words: make([]entry, len(tools))}
 	for i, t := range tools {
 		w := &x.words[i]
 		w.Name = t.Name
@@ -95,7 +95,7 @@ func (x *Index) Answer(arguments json.RawMessage) (jsonraw.Object, error) {
 
 // find returns {"tools": […], "total": n} for a query.
 func (x *Index) find(query string, limit int) json.RawMessage {
-	ranked := Rank(x.words, query)
+	ranked := rank(x.words, query)
 	var list []json.RawMessage
 	size := 0
 	for _, i := range ranked[:min(limit, len(ranked))] {

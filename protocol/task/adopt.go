@@ -121,7 +121,7 @@ func (r *Runner) News() {
 }
 
 func (r *Runner) adoptAll() {
-	orphans, err := r.Book.Orphans(r.ctx)
+	orphans, err := r.Book.orphans(r.ctx)
 	if err != nil && r.ctx.Err() == nil {
 		r.o.Log.Warn("tasks that were interrupted cannot be looked for", "error", err)
 	}

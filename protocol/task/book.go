@@ -35,10 +35,10 @@ const (
 var (
 	// ErrUnknown is the error for a task that does not exist, has expired, or belongs to another principal.
 	ErrUnknown = errors.New("unknown task")
-	// ErrTooMany is the error for a principal with too many tasks.
-	ErrTooMany = errors.New("too many tasks are going on")
-	// ErrChanged is the error for a task that was changed by another process.
-	ErrChanged = errors.New("the task has changed")
+	// errTooMany is the error for a principal with too many tasks.
+	errTooMany = errors.New("too many tasks are going on")
+	// errChanged is the error for a task that was changed by another process.
+	errChanged = errors.New("the task has changed")
 )
 
 // Book holds tasks. It is safe for concurrent use.
@@ -92,7 +92,7 @@ func (b *Book) Open(ctx context.Context, n New) (Task, error) {
 		}
 	}
 	if active >= b.active {
-		return Task{}, fmt.Errorf("%w: %d are the most", ErrTooMany, b.active)
+		return Task{}, fmt.Errorf("%w: %d are the most", errTooMany, b.active)
 	}
 	if n.Durable && b.store != nil {
 		if err := b.store.Hold(b.owner); err != nil {
@@ -201,7 +201,7 @@ func (b *Book) get(ctx context.Context, principal, id string) (Task, error) {
 	if t.Principal != principal || t.Expires().Before(b.now()) {
 		return Task{}, ErrUnknown
 	}
-	if t.Durable() && !b.Mine(&t) {
+	if t.Durable() && !b.mine(&t) {
 		delete(b.tasks, id)
 	}
 	return t, nil
@@ -234,7 +234,7 @@ func (b *Book) keep(ctx context.Context, t Task) (Task, error) {
 	if t.Durable() {
 		r, err := b.store.Replace(ctx, store.Task, t.record())
 		if errors.Is(err, store.ErrConflict) {
-			return Task{}, ErrChanged
+			return Task{}, errChanged
 		} else if err != nil {
 			b.doubt(&t, err)
 			return Task{}, err
@@ -264,7 +264,7 @@ func (b *Book) Change(ctx context.Context, principal, id string, f func(*Task)) 
 		if f(&t); bytes.Equal(before.Data, t.record().Data) {
 			return t, nil
 		}
-		if t, err = b.keep(ctx, t); !errors.Is(err, ErrChanged) {
+		if t, err = b.keep(ctx, t); !errors.Is(err, errChanged) {
 			return t, err
 		}
 	}

@@ -104,7 +104,7 @@ func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 	if err := second.Parts.Add(t.Context(), &runs, 1, nil); !errors.Is(err, store.ErrExists) {
 		t.Errorf("two processes write one part: got %v, want %v", err, store.ErrExists)
 	}
-	if list, err := second.Orphans(t.Context()); len(list) != 0 || err != nil {
+	if list, err := second.orphans(t.Context()); len(list) != 0 || err != nil {
 		t.Errorf("the process lives: got orphans %v, %v, want none", list, err)
 	}
 	if _, ours, err := second.Adopt(t.Context(), runs, always); ours || err != nil {
@@ -116,12 +116,12 @@ func TestBook_lendsTasksToOtherProcesses(t *testing.T) {
 	if err := one.Close(); err != nil { // it releases its name, as at its end
 		t.Fatal(err)
 	}
-	list, err := second.Orphans(t.Context())
+	list, err := second.orphans(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != runs.ID {
 		t.Fatalf("got %v, %v, want the orphan", list, err)
 	}
 	adopted, ours, err := second.Adopt(t.Context(), list[0], always)
-	if !ours || err != nil || adopted.Tries != 1 || !second.Mine(&adopted) {
+	if !ours || err != nil || adopted.Tries != 1 || !second.mine(&adopted) {
 		t.Errorf("got %+v, %v, want a task of this process", adopted, err)
 	}
 	parts, err := second.Parts.List(t.Context(), &adopted)
@@ -181,8 +181,8 @@ func TestBook_limitsTasks(t *testing.T) {
 	for range maxActive {
 		begin(t, b, "ada", false)
 	}
-	if _, err := b.Open(t.Context(), New{Spec: Spec{Principal: "ada"}}); !errors.Is(err, ErrTooMany) {
-		t.Errorf("got %v, want %v", err, ErrTooMany)
+	if _, err := b.Open(t.Context(), New{Spec: Spec{Principal: "ada"}}); !errors.Is(err, errTooMany) {
+		t.Errorf("got %v, want %v", err, errTooMany)
 	}
 	begin(t, b, "eve", false) // with her own limit
 }
@@ -208,8 +208,8 @@ func TestBook_freesSlotsOfExpiredTasks(t *testing.T) {
 				}
 			}
 			if waits := s != nil && status == Input; !waits { // stored waiting tasks never count
-				if err := open(); !errors.Is(err, ErrTooMany) {
-					t.Errorf("%s, %s: got %v, want %v", name, status, err, ErrTooMany)
+				if err := open(); !errors.Is(err, errTooMany) {
+					t.Errorf("%s, %s: got %v, want %v", name, status, err, errTooMany)
 				}
 			}
 			now = now.Add(2 * time.Minute)

@@ -63,7 +63,7 @@ func (r *Runner) Ask(ctx context.Context, t *Task, questions jsonraw.Object, wit
 	}
 	defer stop()
 	now, err := r.Book.Change(ctx, t.Principal, t.ID, func(t *Task) {
-		if r.Book.Mine(t) {
+		if r.Book.mine(t) {
 			t.Ask(byKey(questions))
 		}
 	})

@@ -31,8 +31,8 @@ func (b *Book) Ready() error {
 	return b.store.Hold(b.owner)
 }
 
-// Mine reports whether this process runs the task.
-func (b *Book) Mine(t *Task) bool { return t.lives() && t.Owner == b.owner }
+// mine reports whether this process runs the task.
+func (b *Book) mine(t *Task) bool { return t.lives() && t.Owner == b.owner }
 
 // Keeps reports whether an active task of this process is in the store.
 func (b *Book) Keeps(id string) bool {
@@ -47,7 +47,7 @@ func (b *Book) runs(t *Task) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.tasks[t.ID]
-	return now != nil && b.Mine(now) && now.sameRun(t)
+	return now != nil && b.mine(now) && now.sameRun(t)
 }
 
 // Running returns the IDs of the stored tasks that this process runs.
@@ -63,8 +63,8 @@ func (b *Book) Running(ctx context.Context) (map[string]bool, error) {
 	return running, err
 }
 
-// Orphans returns the stored running tasks without a live process, with ID and Principal only.
-func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
+// orphans returns the stored running tasks without a live process, with ID and Principal only.
+func (b *Book) orphans(ctx context.Context) (orphans []Task, err error) {
 	if b.store == nil {
 		return nil, nil
 	}
@@ -81,8 +81,8 @@ func (b *Book) Orphans(ctx context.Context) (orphans []Task, err error) {
 	return orphans, err
 }
 
-// Orphan reports whether a running task has lost its process.
-func (b *Book) Orphan(t *Task) bool {
+// orphan reports whether a running task has lost its process.
+func (b *Book) orphan(t *Task) bool {
 	return t.lives() && t.Owner != b.owner && b.store != nil && b.store.Gone(t.Owner)
 }
 
@@ -93,7 +93,7 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 		return Task{}, false, err
 	}
 	t, err = b.Change(ctx, orphan.Principal, orphan.ID, func(t *Task) {
-		if ours = b.Orphan(t) && (t.Kept || may(t)); !ours {
+		if ours = b.orphan(t) && (t.Kept || may(t)); !ours {
 			return
 		}
 		if t.Owner, t.Tries = b.owner, t.Tries+1; t.Kept {
@@ -106,7 +106,7 @@ func (b *Book) Adopt(ctx context.Context, orphan Task, may func(*Task) bool) (t 
 			t.Error = []byte(`{"code":-32603,"message":"the hosts that ran this task have gone again and again","data":{"kind":"unavailable"}}`)
 		}
 	})
-	return t, ours && err == nil && b.Mine(&t), err // false if another process has adopted and finished it meanwhile
+	return t, ours && err == nil && b.mine(&t), err // false if another process has adopted and finished it meanwhile
 }
 
 // doubt is that about one task.
@@ -120,7 +120,7 @@ const doubtLasts = 2 * time.Minute
 
 // doubt notes a change by which this process may have become the owner of a task, which runs after Settle at the earliest.
 func (b *Book) doubt(t *Task, err error) {
-	if errors.Is(err, store.ErrUnknown) && b.Mine(t) && (!t.Kept || !t.Durable()) {
+	if errors.Is(err, store.ErrUnknown) && b.mine(t) && (!t.Kept || !t.Durable()) {
 		b.doubts[t.ID] = doubt{t.Principal, b.now().Add(doubtLasts)}
 		b.stir()
 	}
@@ -136,7 +136,7 @@ func (b *Book) Settle(ctx context.Context) (ours []Task, err error) {
 		goesOn := false
 		t, err := b.Change(ctx, d.principal, id, func(t *Task) {
 			goesOn = false
-			if _, open := b.doubts[id]; !open || !b.Mine(t) {
+			if _, open := b.doubts[id]; !open || !b.mine(t) {
 				return
 			}
 			if t.Round > 0 || t.Tries > 0 {

@@ -64,7 +64,7 @@ func (r *Runner) ended(id string, this *run) {
 // meanwhile.
 func (r *Runner) note(t Task, o Outcome) {
 	over := true
-	ours := func(now *Task) bool { return r.Book.Mine(now) && now.sameRun(&t) }
+	ours := func(now *Task) bool { return r.Book.mine(now) && now.sameRun(&t) }
 	for try := 1; ; try++ {
 		now, err := r.Book.Change(context.Background(), t.Principal, t.ID, func(t *Task) {
 			if ours(t) {

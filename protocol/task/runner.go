@@ -95,7 +95,7 @@ func (r *Runner) Open(ctx context.Context, n New, known func(id string)) (Task, 
 		r.kept.release()
 	}
 	switch {
-	case errors.Is(err, ErrTooMany), errors.Is(err, store.ErrFull):
+	case errors.Is(err, errTooMany), errors.Is(err, store.ErrFull):
 		return t, &runtime.EndError{Kind: runtime.KindLimit, Message: "there is no room for another task: " + err.Error(), Err: err}
 	case errors.Is(err, store.ErrUnknown):
 		return t, &runtime.EndError{Kind: runtime.KindUnavailable, Err: err,
@@ -111,7 +111,7 @@ func (r *Runner) Open(ctx context.Context, n New, known func(id string)) (Task, 
 // Find returns a task of a principal. It adopts the task if its process is gone.
 func (r *Runner) Find(ctx context.Context, principal, id string) (Task, error) {
 	t, err := r.Book.Get(ctx, principal, id)
-	if err == nil && r.Book.Orphan(&t) {
+	if err == nil && r.Book.orphan(&t) {
 		r.adopt(ctx, t, true)
 		return r.Book.Get(ctx, principal, id)
 	}
@@ -133,7 +133,7 @@ func (r *Runner) Answer(ctx context.Context, t Task, answers map[string]json.Raw
 			r.Book.Take(t)
 		}
 	})
-	if err == nil && goesOn && r.Book.Mine(&t) && !t.Kept { // a kept task is waiting and sees them
+	if err == nil && goesOn && r.Book.mine(&t) && !t.Kept { // a kept task is waiting and sees them
 		r.start(t)
 	}
 	return t, err

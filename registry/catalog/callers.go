@@ -38,9 +38,9 @@ func (p *Plugin) ruled(a *audience, id string) *audience {
 	return &limited
 }
 
-// Sees reports whether a caller sees an entry that is published to someone: the tool, prompt, resource or template with
+// sees reports whether a caller sees an entry that is published to someone: the tool, prompt, resource or template with
 // that local name, URI or text.
-func (o *Offer) Sees(id identity.Identity, k manifest.Kind, entry string) bool {
+func (o *Offer) sees(id identity.Identity, k manifest.Kind, entry string) bool {
 	key := entryKey{k, entry}
 	return o.published[key] && o.audiences[key].has(id)
 }

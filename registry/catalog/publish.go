@@ -59,7 +59,7 @@ type entryKey struct {
 // Publishes reports whether the entry of r is published to a caller at the time of the call. It also holds for entries
 // of an older version, and for a template that matches a hidden resource in any spelling.
 func (o *Offer) Publishes(id identity.Identity, r Request) bool {
-	return o.Sees(id, r.Kind, r.Entry) && !(r.URI != "" && hides(o.hide, r.URI))
+	return o.sees(id, r.Kind, r.Entry) && !(r.URI != "" && hides(o.hide, r.URI))
 }
 
 // Serves reports whether a URI is a resource of the offer or matches one of its templates.

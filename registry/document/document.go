@@ -36,8 +36,8 @@ func Is(path string) bool {
 	return ok
 }
 
-// MaxSize limits a document's file, in bytes: the files of a skill may have half of that unpacked.
-const MaxSize = 32 << 20
+// maxSize limits a document's file, in bytes: the files of a skill may have half of that unpacked.
+const maxSize = 32 << 20
 
 // Document is the parsed contents of one file. It is immutable.
 type Document struct {
@@ -63,8 +63,8 @@ func Read(path string) (*Document, fileid.Stamp, error) {
 	if err != nil {
 		return nil, st, fileid.Plain(err)
 	}
-	if st.Size > MaxSize {
-		return nil, st, fmt.Errorf("the file is over %d MiB", MaxSize>>20)
+	if st.Size > maxSize {
+		return nil, st, fmt.Errorf("the file is over %d MiB", maxSize>>20)
 	}
 	raw, st, err := fileid.Read(path)
 	if err != nil {

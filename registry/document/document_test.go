@@ -106,7 +106,7 @@ func TestRead_refusesLargeFiles(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, MaxSize+1); err != nil {
+	if err := os.Truncate(path, maxSize+1); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "over 32 MiB") {

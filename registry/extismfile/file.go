@@ -24,7 +24,7 @@ func Read(path string) (*File, fileid.Stamp, error) {
 	if err != nil {
 		return nil, st, fileid.Plain(err)
 	}
-	if st.Size > MaxSize {
+	if st.Size > maxSize {
 		return nil, st, errTooLarge
 	}
 	raw, st, err := fileid.Read(path)

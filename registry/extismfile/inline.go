@@ -51,7 +51,7 @@ func ReadInline(manifest string) ([]byte, fileid.Stamp, error) {
 
 // With returns a checked manifest that holds its module, in place of the file or the address that it names.
 func With(manifest, wasm []byte) ([]byte, error) {
-	if len(wasm) > MaxModule {
+	if len(wasm) > maxModule {
 		return nil, errTooLarge
 	}
 	o, err := jsonraw.ParseObject(manifest)

@@ -57,7 +57,7 @@ func TestWith_replacesTheModuleAlone(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want a manifest that holds its module", got, m, err)
 		}
 	}
-	if _, err := With([]byte(`{"wasm":[{"path":"a.wasm"}]}`), make([]byte, MaxModule+1)); err == nil {
+	if _, err := With([]byte(`{"wasm":[{"path":"a.wasm"}]}`), make([]byte, maxModule+1)); err == nil {
 		t.Error("a module over the limit: got no error")
 	}
 }

@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// MaxModule limits a module in a manifest, in bytes: more belongs into a file of its own.
-	MaxModule = 32 << 20
-	// MaxSize limits a manifest, in bytes: a module in base64 and the rest.
-	MaxSize = MaxModule/3*4 + maxRest
+	// maxModule limits a module in a manifest, in bytes: more belongs into a file of its own.
+	maxModule = 32 << 20
+	// maxSize limits a manifest, in bytes: a module in base64 and the rest.
+	maxSize = maxModule/3*4 + maxRest
 	// maxRest limits a manifest without its module, in bytes. Real ones have a few hundred.
 	maxRest = 1 << 20
 	// maxWants limits the hosts and paths together: each becomes a line for the operator to read.
@@ -39,7 +39,7 @@ const (
 	maxTimeout = 1 << 42
 )
 
-var errTooLarge = fmt.Errorf("the manifest is over %d MiB, without a module in it over %d MiB: name a larger module by its path", MaxSize>>20, maxRest>>20)
+var errTooLarge = fmt.Errorf("the manifest is over %d MiB, without a module in it over %d MiB: name a larger module by its path", maxSize>>20, maxRest>>20)
 
 // Manifest is a checked manifest. It is immutable.
 type Manifest struct {
@@ -60,7 +60,7 @@ type Manifest struct {
 
 // Parse parses and checks a manifest. The error says why it cannot be used, and suggests a remedy.
 func Parse(raw []byte) (*Manifest, error) {
-	if len(raw) > MaxSize {
+	if len(raw) > maxSize {
 		return nil, errTooLarge
 	}
 	o, err := jsonraw.ParseObject(raw)
@@ -158,7 +158,7 @@ func (m *Manifest) module(wasm []sdk.Wasm) error {
 	case sdk.WasmUrl:
 		m.URL, hash = w.Url, w.Hash
 	case sdk.WasmData:
-		if len(w.Data) > MaxModule {
+		if len(w.Data) > maxModule {
 			return errTooLarge
 		}
 		m.Inline, m.size, hash = true, len(w.Data), w.Hash

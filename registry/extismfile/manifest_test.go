@@ -71,7 +71,7 @@ func TestParse_refusesBadManifests(t *testing.T) {
 		`{"wasm":[{"path":"a.wasm"}],"config":{"k":1}}`:                           "the manifest's config: want a text, but got a number",
 		`{"wasm":[{"path":"a.wasm"}],"config":` + deep(100_000) + `}`:             "this is no Extism manifest: ",
 		`{"wasm":[{"path":"a.wasm"}],"allowed_hosts":[` + hosts(300) + `]}`:       "asks for 300 hosts and paths, at most 256 are read",
-		strings.Repeat(" ", MaxSize+1):                                            "the manifest is over 43 MiB",
+		strings.Repeat(" ", maxSize+1):                                            "the manifest is over 43 MiB",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %.200v, want %s", text, err, want)

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// MaxSize limits the file, in bytes: a thousand plugins with a hundred definitions each take 12 MiB.
-	MaxSize = 16 << 20
-	// MaxPlugins limits the plugins of one lock file; a folder of a thousand is large.
-	MaxPlugins = 8192
+	// maxSize limits the file, in bytes: a thousand plugins with a hundred definitions each take 12 MiB.
+	maxSize = 16 << 20
+	// maxPlugins limits the plugins of one lock file; a folder of a thousand is large.
+	maxPlugins = 8192
 	// fileVersion is the version of the file format.
 	fileVersion = 1
 )
@@ -32,9 +32,9 @@ type content struct {
 	Plugins map[string]Pin `json:"plugins"`
 }
 
-// Parse parses a lock file and returns the pins by plugin name. An error names the line where it can.
-func Parse(raw []byte) (map[string]Pin, error) {
-	if len(raw) > MaxSize {
+// parse parses a lock file and returns the pins by plugin name. An error names the line where it can.
+func parse(raw []byte) (map[string]Pin, error) {
+	if len(raw) > maxSize {
 		return nil, errTooLarge
 	}
 	if err := jsonraw.Valid(raw); err != nil {
@@ -52,8 +52,8 @@ func Parse(raw []byte) (map[string]Pin, error) {
 	if c.Version != fileVersion {
 		return nil, fmt.Errorf("it is of version %d, and this program reads version %d", c.Version, fileVersion)
 	}
-	if len(c.Plugins) > MaxPlugins {
-		return nil, fmt.Errorf("over %d plugins", MaxPlugins)
+	if len(c.Plugins) > maxPlugins {
+		return nil, fmt.Errorf("over %d plugins", maxPlugins)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		if err := c.Plugins[name].check(); err != nil {
@@ -63,7 +63,7 @@ func Parse(raw []byte) (map[string]Pin, error) {
 	return c.Plugins, nil
 }
 
-var errTooLarge = fmt.Errorf("it is over %d MiB", MaxSize>>20)
+var errTooLarge = fmt.Errorf("it is over %d MiB", maxSize>>20)
 
 // plain rewords a JSON error for the operator.
 func plain(err error) error {
@@ -130,7 +130,7 @@ func encode(pins map[string]Pin) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(content{Version: fileVersion, Plugins: pins})
-	if err == nil && out.Len() > MaxSize {
+	if err == nil && out.Len() > maxSize {
 		err = errTooLarge // nobody could read it
 	}
 	return out.Bytes(), err
@@ -138,7 +138,7 @@ func encode(pins map[string]Pin) ([]byte, error) {
 
 // read returns the pins of a file, empty if it does not exist.
 func read(file string) (map[string]Pin, error) {
-	raw, err := readBounded(file, MaxSize)
+	raw, err := readBounded(file, maxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]Pin{}, nil
 	}
@@ -153,7 +153,7 @@ func parsed(raw []byte, err error) (map[string]Pin, error) {
 	if err != nil {
 		return nil, err
 	}
-	pins, err := Parse(raw)
+	pins, err := parse(raw)
 	if pins == nil {
 		pins = map[string]Pin{}
 	}

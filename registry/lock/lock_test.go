@@ -387,7 +387,7 @@ func TestOpen_brokenFileIsAnErrorAndStays(t *testing.T) {
 		"wrong kind":    {`{"version":1,"plugins":[]}`, "plugins cannot be a array"},
 		"path":          {`{"version":1,"plugins":{"a":{"file":"../a","digest":"` + digest(1) + `"}}}`, "more than a name"},
 		"want":          {`{"version":1,"plugins":{"a":{"wants":[1],"digest":"` + digest(1) + `"}}}`, "want"},
-		"huge":          {strings.Repeat(" ", MaxSize+1), "over 16 MiB"},
+		"huge":          {strings.Repeat(" ", maxSize+1), "over 16 MiB"},
 		"deep":          {strings.Repeat("[", 100_000), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -510,7 +510,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(`{"version":1,"plugins":{"a":{"digest":"sha256:00"}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		pins, err := Parse(raw)
+		pins, err := parse(raw)
 		if err != nil {
 			return
 		}
@@ -518,7 +518,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("encode of the pins in %q: got %v, want no error", raw, err)
 		}
-		again, err := Parse(once)
+		again, err := parse(once)
 		if err != nil {
 			t.Fatalf("Parse of the encoded %q: got %v, want no error", once, err)
 		}

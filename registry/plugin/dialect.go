@@ -108,8 +108,8 @@ func (e *ProgramError) Error() string {
 // Unwrap returns the reason that it is no server.
 func (e *ProgramError) Unwrap() error { return e.Silent }
 
-// Detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.
-func Detect(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
+// detect returns the first dialect that recognises a module, or an error that says why it is not a plugin.
+func detect(b *wasmbin.Binary, dialects []Dialect) (runtime.Dialect, error) {
 	if b.HasExport("mcp_handle") && b.HasExport("_start") && !b.HasExport("_initialize") {
 		return nil, errProgram
 	}

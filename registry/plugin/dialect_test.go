@@ -37,7 +37,7 @@ func TestDetect_namesTheRemedy(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := Detect(b, dialects); !errors.Is(err, c.want) {
+		if _, err := detect(b, dialects); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -47,8 +47,8 @@ type Description struct {
 // Describer returns the manifest of a module without a manifest section; see NewDescriber.
 type Describer func(ctx context.Context, wasm []byte, d runtime.Dialect) (json.RawMessage, error)
 
-// ErrNotPacked is returned for a file without a manifest section if there is no Describer.
-var ErrNotPacked = errors.New("the plugin has no manifest section; run sallyport pack to add one")
+// errNotPacked is returned for a file without a manifest section if there is no Describer.
+var errNotPacked = errors.New("the plugin has no manifest section; run sallyport pack to add one")
 
 // NewDescriber returns a Describer that runs the module without grants.
 func NewDescriber(engine *runtime.Engine, host *hostfuncs.Host) Describer {
@@ -102,7 +102,7 @@ func Rehearse(ctx context.Context, engine *runtime.Engine, host *hostfuncs.Host,
 }
 
 // Inspect describes a plugin file. No code runs, unless a module has no manifest section: then describe is called, and a
-// nil describe is ErrNotPacked. For an Extism manifest the module is described, with the manifest's wants.
+// nil describe is an error. For an Extism manifest the module is described, with the manifest's wants.
 func Inspect(ctx context.Context, path string, dialects []Dialect, describe Describer) (*Description, error) {
 	var d *Description
 	var err error
@@ -178,7 +178,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	if _, _, err := runtime.CheckOutline(b); err != nil {
 		return nil, err
 	}
-	dialect, err := Detect(b, dialects)
+	dialect, err := detect(b, dialects)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func describeBytes(ctx context.Context, wasm []byte, dialects []Dialect, describ
 	}
 	if d.Packed = d.Raw != nil; !d.Packed {
 		if describe == nil {
-			return nil, ErrNotPacked
+			return nil, errNotPacked
 		}
 		if d.Raw, err = describe(ctx, wasm, dialect); err != nil {
 			return nil, fmt.Errorf("plugin/describe: %w", err)

@@ -104,8 +104,8 @@ func TestInspect_saysWhetherAModuleWarmsUp(t *testing.T) {
 // A plugin without a manifest section is described by the Describer, if there is one.
 func TestInspect_asksTheModule(t *testing.T) {
 	plain := writeGuest(t, "plain.wasm", guestFile("", `{"result":`+tools+`}`))
-	if _, err := Inspect(t.Context(), plain, dialects, nil); !errors.Is(err, ErrNotPacked) {
-		t.Errorf("got %v, want ErrNotPacked", err)
+	if _, err := Inspect(t.Context(), plain, dialects, nil); !errors.Is(err, errNotPacked) {
+		t.Errorf("got %v, want errNotPacked", err)
 	}
 	engine, err := runtime.NewEngine(t.Context(), &runtime.EngineOptions{Host: native.HostFuncs()})
 	if err != nil {

@@ -101,7 +101,7 @@ func (l *Loader) examine(ctx context.Context, path, digest string, wasm []byte) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := Detect(b, l.Dialects)
+	d, err := detect(b, l.Dialects)
 	if err != nil {
 		return nil, named(err, path)
 	}

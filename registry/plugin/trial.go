@@ -74,7 +74,7 @@ func (t Trial) load(ctx context.Context, wasm []byte) (*runtime.Module, runtime.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d, err := Detect(b, t.Dialects)
+	d, err := detect(b, t.Dialects)
 	if err != nil {
 		return nil, nil, nil, err
 	}

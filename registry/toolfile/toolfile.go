@@ -39,8 +39,8 @@ import (
 )
 
 const (
-	// Suffix ends the names of tool files. It is singular, as .prompt.md is: it names the kind of file.
-	Suffix = ".tool.yaml"
+	// suffix ends the names of tool files. It is singular, as .prompt.md is: it names the kind of file.
+	suffix = ".tool.yaml"
 	// maxDepth limits the nesting of a tool file: of its schemas.
 	maxDepth = 32
 	// module is the extension of modules.
@@ -48,17 +48,17 @@ const (
 )
 
 // Is reports by its name whether a file is a tool file.
-func Is(path string) bool { return strings.HasSuffix(strings.ToLower(path), Suffix) }
+func Is(path string) bool { return strings.HasSuffix(strings.ToLower(path), suffix) }
 
 // Module returns the path of the module that a tool file describes.
-func Module(path string) string { return path[:len(path)-len(Suffix)] + module }
+func Module(path string) string { return path[:len(path)-len(suffix)] + module }
 
 // Beside returns the path of the tool file of a module; "" if the file is no module by its name.
 func Beside(path string) string {
 	if !strings.EqualFold(filepath.Ext(path), module) {
 		return ""
 	}
-	return path[:len(path)-len(module)] + Suffix
+	return path[:len(path)-len(module)] + suffix
 }
 
 // Misnamed returns the name of a file beside a module that was probably meant as its tool file; "" if there is none.
@@ -133,15 +133,15 @@ func ReadBy(read func(string) ([]byte, fileid.Stamp, error), path string) ([]byt
 	if err != nil {
 		return nil, st, fmt.Errorf("%s: %w", name, err)
 	}
-	wasm, err = Join(wasm, text)
+	wasm, err = join(wasm, text)
 	if err != nil {
 		return nil, st, fmt.Errorf("%s: %w", name, err)
 	}
 	return wasm, st, nil
 }
 
-// Join returns the bytes of a program with the text of its tool file. An error in the text has its line.
-func Join(wasm, text []byte) ([]byte, error) {
+// join returns the bytes of a program with the text of its tool file. An error in the text has its line.
+func join(wasm, text []byte) ([]byte, error) {
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err

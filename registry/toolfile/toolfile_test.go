@@ -26,7 +26,7 @@ func TestParse_recipes(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(doc, -1) {
 		texts[string(block[1][:min(40, len(block[1]))])] = block[1]
 	}
-	own, _ := filepath.Glob(filepath.Join("..", "..", "plugins", "*", "*"+Suffix))
+	own, _ := filepath.Glob(filepath.Join("..", "..", "plugins", "*", "*"+suffix))
 	for _, file := range own {
 		if texts[file], err = os.ReadFile(file); err != nil {
 			t.Fatal(err)

@@ -108,12 +108,6 @@ func (d *Decoder) Constant(in *Instruction) bool {
 // ValueType reads a value type: a number, v128, funcref, externref or exnref.
 func (d *Decoder) ValueType() byte { return d.r.valueType() }
 
-// RefType reads a reference type: funcref or externref.
-func (d *Decoder) RefType() byte { return d.r.refType() }
-
-// Zero reads a byte that must be 0, such as the memory index of an instruction.
-func (d *Decoder) Zero() { d.r.zero() }
-
 // Bool reads a byte that must be 0 or 1.
 func (d *Decoder) Bool() bool { return d.r.bool() }
 

@@ -22,7 +22,7 @@ const (
 
 // Load reads a tokens file. It must be a regular, owner-only file.
 func Load(path string) (*Tokens, error) {
-	data, err := readPrivate(path, MaxFile)
+	data, err := readPrivate(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// MaxFile bounds a tokens file, in bytes: about ten thousand tokens, which are all compared for each request.
-	MaxFile = 1 << 20
+	// maxFile bounds a tokens file, in bytes: about ten thousand tokens, which are all compared for each request.
+	maxFile = 1 << 20
 	// maxToken bounds a token that is hashed, in bytes. Issued tokens have 46, and longer ones are not issued here.
 	maxToken = 512
 	// maxName bounds the name of a token. It is part of every log line of its calls.
@@ -41,7 +41,7 @@ type named struct {
 // Parse reads lines of name:hash. Empty lines and lines that begin with # are skipped. Errors name the line.
 func Parse(r io.Reader) (*Tokens, error) {
 	t := new(Tokens)
-	lines := bufio.NewScanner(io.LimitReader(r, MaxFile))
+	lines := bufio.NewScanner(io.LimitReader(r, maxFile))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {

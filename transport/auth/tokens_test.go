@@ -131,7 +131,7 @@ func TestLoad_refusesFilesOpenToOthersOrTooLarge(t *testing.T) {
 	os.WriteFile(open, []byte("a:"+example), 0o640)
 	os.Chmod(open, 0o640)
 	big := filepath.Join(dir, "big")
-	os.WriteFile(big, make([]byte, MaxFile+1), 0o600)
+	os.WriteFile(big, make([]byte, maxFile+1), 0o600)
 	bad := filepath.Join(dir, "bad")
 	os.WriteFile(bad, []byte("a"), 0o600)
 	for path, want := range map[string]string{

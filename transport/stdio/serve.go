@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// MaxMessage is the default of Options.MaxMessage, 16 MiB: enough for a base64 image or a file, while one line
+	// maxMessage is the default of Options.MaxMessage, 16 MiB: enough for a base64 image or a file, while one line
 	// cannot exhaust memory.
-	MaxMessage = 16 << 20
+	maxMessage = 16 << 20
 	// maxBytes bounds the messages of all calls in flight together, 64 MiB, for the same reason.
-	maxBytes = 4 * MaxMessage
+	maxBytes = 4 * maxMessage
 	// defaultConcurrency is the maximum of calls in flight: high enough that queued calls do not keep their
 	// cancellations from being read. A flood waits in the pipe.
 	defaultConcurrency = protocol.MaxInFlight
@@ -53,7 +53,7 @@ func (o *Options) withDefaults() *Options {
 		d.Principal = "stdio:" + uid()
 	}
 	if d.MaxMessage <= 0 {
-		d.MaxMessage = MaxMessage
+		d.MaxMessage = maxMessage
 	}
 	if d.Concurrency <= 0 {
 		d.Concurrency = defaultConcurrency

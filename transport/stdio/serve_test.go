@@ -139,8 +139,8 @@ func TestServe_readsAHugeLineInBoundedMemory(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %.300q, want %q", got, want)
 	}
-	if allocated > 4*MaxMessage {
-		t.Errorf("got %d bytes allocated, want at most %d", allocated, 4*MaxMessage)
+	if allocated > 4*maxMessage {
+		t.Errorf("got %d bytes allocated, want at most %d", allocated, 4*maxMessage)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestServe_boundsTheBytesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		c := start(t, f, nil)
-		big := strings.Replace(callOf(1, "wait"), "hello", strings.Repeat("x", MaxMessage-1000), 1)
+		big := strings.Replace(callOf(1, "wait"), "hello", strings.Repeat("x", maxMessage-1000), 1)
 		go func() {
 			for range 6 {
 				io.WriteString(c.in, big+"\n")

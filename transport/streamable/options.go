@@ -18,13 +18,13 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultAddr is the default address, on loopback.
-	DefaultAddr = "127.0.0.1:8470"
-	// DefaultPath is the default endpoint.
-	DefaultPath = "/mcp"
-	// MaxMessage is the default limit of a body, 16 MiB: enough for a base64 image or a file, while one request
+	// defaultAddr is the default address, on loopback.
+	defaultAddr = "127.0.0.1:8470"
+	// defaultPath is the default endpoint.
+	defaultPath = "/mcp"
+	// maxMessage is the default limit of a body, 16 MiB: enough for a base64 image or a file, while one request
 	// cannot exhaust memory.
-	MaxMessage = 16 << 20
+	maxMessage = 16 << 20
 
 	defaultConnections = 1024 // below the usual limit of open files
 	defaultBodies      = 256 << 20
@@ -109,9 +109,9 @@ func (o *Options) withDefaults() *Options {
 	if o != nil {
 		d = *o
 	}
-	d.Addr = orDefault(d.Addr, DefaultAddr)
-	d.Path = orDefault(d.Path, DefaultPath)
-	d.MaxMessage = orDefault(max(d.MaxMessage, 0), MaxMessage)
+	d.Addr = orDefault(d.Addr, defaultAddr)
+	d.Path = orDefault(d.Path, defaultPath)
+	d.MaxMessage = orDefault(max(d.MaxMessage, 0), maxMessage)
 	d.Sessions = orDefault(max(d.Sessions, 0), defaultSessions)
 	d.SessionIdle = orDefault(max(d.SessionIdle, 0), defaultSessionIdle)
 	d.Connections = orDefault(max(d.Connections, 0), defaultConnections)
@@ -166,7 +166,7 @@ func (o *Options) authenticates() bool { return o.Tokens != nil || o.OAuth != ni
 
 // loopback reports whether Addr is a loopback address, not a socket.
 func (o *Options) loopback() bool {
-	host, _, err := net.SplitHostPort(orDefault(o.Addr, DefaultAddr))
+	host, _, err := net.SplitHostPort(orDefault(o.Addr, defaultAddr))
 	return err == nil && isLoopback(host)
 }
 

@@ -4,8 +4,8 @@ import "github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 
 // Default limits of the changes of one call.
 const (
-	DefaultBytes = 256 << 20 // written content, in bytes
-	DefaultFiles = 10_000    // paths created, changed, moved or removed; each is an entry in memory
+	defaultBytes = 256 << 20 // written content, in bytes
+	defaultFiles = 10_000    // paths created, changed, moved or removed; each is an entry in memory
 )
 
 // Share is the part of the changes under one grant.
@@ -43,10 +43,10 @@ type part struct {
 func newBudget(o Options) *budget {
 	b := &budget{bytes: o.Bytes, files: o.Files, share: o.Share, refused: o.Full, parts: map[any]*part{}}
 	if b.bytes <= 0 {
-		b.bytes = DefaultBytes
+		b.bytes = defaultBytes
 	}
 	if b.files <= 0 {
-		b.files = DefaultFiles
+		b.files = defaultFiles
 	}
 	return b
 }

@@ -16,13 +16,13 @@ const (
 	exportLine  = `,"line":`
 )
 
-// Export writes every line of a folder to w, chain by chain, in the form of AppendExport.
+// Export writes every line of a folder to w, chain by chain, each as one JSON object, {"chain":NAME,"line":LINE}.
 func Export(dir string, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	var b []byte
 	var failed error
 	err := Read(dir, func(l Line) bool {
-		b = append(AppendExport(b[:0], l.Chain, l.Text), '\n')
+		b = append(appendExport(b[:0], l.Chain, l.Text), '\n')
 		_, failed = out.Write(b)
 		return failed == nil
 	})
@@ -35,9 +35,9 @@ func Export(dir string, w io.Writer) error {
 	return err
 }
 
-// AppendExport appends a line of a chain as one JSON object, {"chain":NAME,"line":LINE}, so that lines of several chains
+// appendExport appends a line of a chain as one JSON object, {"chain":NAME,"line":LINE}, so that lines of several chains
 // and hosts can stand in one file. Files.Verify checks them.
-func AppendExport(b []byte, chain string, line []byte) []byte {
+func appendExport(b []byte, chain string, line []byte) []byte {
 	name, _ := json.Marshal(chain) // cannot fail for a string
 	b = append(append(b, exportStart...), name...)
 	return append(append(append(b, exportLine...), line...), '}')

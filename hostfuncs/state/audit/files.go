@@ -45,7 +45,7 @@ func (f Files) Verify(names ...string) (Report, error) {
 	}
 	r := v.report(f.Marks)
 	for i, key := range f.Keys {
-		r.Signed[i].Key = Fingerprint(key)
+		r.Signed[i].Key = fingerprint(key)
 	}
 	return r, nil
 }

@@ -54,8 +54,8 @@ func ReadKey(file string) ([]byte, error) {
 	return key, err
 }
 
-// Fingerprint identifies a key without telling it: the SHA-256 of its file.
-func Fingerprint(key []byte) string {
+// fingerprint identifies a key without telling it: the SHA-256 of its file.
+func fingerprint(key []byte) string {
 	sum := sha256.Sum256(key)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

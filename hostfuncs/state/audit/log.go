@@ -26,8 +26,8 @@ const (
 	syncEvery = time.Second
 )
 
-// ErrClosed is returned after Close.
-var ErrClosed = errors.New("the audit log is closed")
+// errClosed is returned after Close.
+var errClosed = errors.New("the audit log is closed")
 
 // ErrLost is returned for a line that was dropped because the disk has accepted none for too long. The chain
 // continues, and its next line counts the lost lines.
@@ -41,7 +41,7 @@ type Options struct {
 	Failed func(error)
 	// Keep bounds the folder; the zero value keeps everything.
 	Keep Keep
-	// Line is called with each line of this process, in order, in the form of AppendExport, which it must not keep. The
+	// Line is called with each line of this process, in order, in the form of Export, which it must not keep. The
 	// line may not be on disk yet. It may be nil, and must return soon and not call the log.
 	Line func(at time.Time, exported []byte)
 	// Began is called when the chain begins, under the rules of Line. It may be nil.
@@ -100,7 +100,7 @@ func New(dir string, o Options) *Log {
 }
 
 // Append adds a line with these members, which are JSON without braces (`"call":"x","ms":1`). No key may be "n", "at"
-// or "mac". The line is on disk within a second. The error is ErrClosed, ErrLost or that of the folder.
+// or "mac". The line is on disk within a second. The error is ErrLost, that of the folder, or that the log is closed.
 func (l *Log) Append(members []byte) (Mark, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *Log) Chain() string {
 func (l *Log) begin() error {
 	switch {
 	case l.closing || l.closed:
-		return ErrClosed
+		return errClosed
 	case l.chain.name != "":
 		return nil
 	}
@@ -189,7 +189,7 @@ func (l *Log) line(members []byte) Mark {
 	l.batch = l.chain.append(l.batch, now, members)
 	l.out.size += int64(len(l.batch) - start)
 	if l.o.Line != nil {
-		l.exported = AppendExport(l.exported[:0], l.chain.name, l.batch[start:len(l.batch)-1])
+		l.exported = appendExport(l.exported[:0], l.chain.name, l.batch[start:len(l.batch)-1])
 		l.o.Line(now, l.exported)
 	}
 	l.soil()

@@ -161,7 +161,7 @@ func newVerifier(dir string) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{dir: dir, key: Fingerprint(key), mac: hmac.New(sha256.New, key), ends: map[string]uint64{}, seen: map[string]string{}}
+	v := &verifier{dir: dir, key: fingerprint(key), mac: hmac.New(sha256.New, key), ends: map[string]uint64{}, seen: map[string]string{}}
 	if v.heads, err = heads(dir); err != nil {
 		return nil, err
 	}

@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// ErrNoBackup is returned by Backup of a store in PostgreSQL, whose own programs make backups.
-var ErrNoBackup = errors.New("the store is in PostgreSQL: pg_dump makes its backup")
+// errNoBackup is returned by Backup of a store in PostgreSQL, whose own programs make backups.
+var errNoBackup = errors.New("the store is in PostgreSQL: pg_dump makes its backup")
 
 // Backup writes a copy of the store, as it is at one moment, to a new file. Other processes may write meanwhile. The
 // error is ErrNotFound if nothing was ever written.
 func (s *Store) Backup(ctx context.Context, file string) error {
 	if s.listener != nil {
-		return ErrNoBackup
+		return errNoBackup
 	}
 	db, err := s.db.opened(ctx, true)
 	if err == nil && db == nil {

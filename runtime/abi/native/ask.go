@@ -13,8 +13,8 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// CodeAsk is the JSON-RPC code of every error returned to a guest request. The reason is in data.kind.
-const CodeAsk = -32000
+// codeAsk is the JSON-RPC code of every error returned to a guest request. The reason is in data.kind.
+const codeAsk = -32000
 
 const (
 	// maxAsk bounds the text of one guest request or round, in bytes. Bodies go through streams.
@@ -217,7 +217,7 @@ func limitError(format string, args ...any) *runtime.AskError {
 // appendAskError appends {"error":{"code","message","data":{"kind","hint","retryAfterMs","requiredCapabilities"}}}.
 func appendAskError(dst []byte, e *runtime.AskError) []byte {
 	dst = append(dst, `{"error":{"code":`...)
-	dst = strconv.AppendInt(dst, CodeAsk, 10)
+	dst = strconv.AppendInt(dst, codeAsk, 10)
 	dst = append(dst, `,"message":`...)
 	dst = jsonraw.AppendString(dst, e.Message)
 	dst = append(dst, `,"data":{"kind":`...)

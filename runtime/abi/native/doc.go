@@ -15,7 +15,7 @@
 //
 // With call the guest sends the host a request of the same shape, {"method", "params"}, and reads the response from
 // the returned stream. An array of requests is one round, with an array as its response. The error of a denied or
-// failed ask has the code CodeAsk and its reason in data.kind: denied, invalid, unsupported, unavailable, timeout,
+// failed ask has the code -32000 and its reason in data.kind: denied, invalid, unsupported, unavailable, timeout,
 // limit or conflict.
 //
 // stream/open {"limit": bytes} opens a stream for the guest to write. The guest then refers to it, once, as

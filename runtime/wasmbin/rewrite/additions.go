@@ -89,7 +89,7 @@ func (w *rewriter) plan() {
 			continue
 		}
 		index := uint32(len(w.imported) + i)
-		name := fmt.Sprintf("%sglobal.%d", Prefix, index)
+		name := fmt.Sprintf("%sglobal.%d", prefix, index)
 		if g.typ != typeV128 {
 			w.info.Globals = append(w.info.Globals, Global{Type: g.typ, Export: name})
 			continue

@@ -16,7 +16,7 @@ var errOutline = errors.New("the sections of the rewritten module cannot be read
 
 // outlineSection is the custom section of an outline with the hash of its module, so that modules which differ in their
 // code have outlines that differ.
-const outlineSection = Prefix + "outline"
+const outlineSection = prefix + "outline"
 
 // Outline returns a rewritten module without its code: each function only traps. An engine that has the machine code
 // needs no more of the module, and checks and keeps the rest at a fraction of the cost. Modules that differ have outlines

@@ -8,9 +8,9 @@ import (
 
 // Functions that are exported if the module is resumable (Info.Resumable).
 const (
-	WaitExport  = Prefix + "wait"  // (i32) -> i32: calls the import Options.Wait, and returns
-	ClockExport = Prefix + "clock" // (i32) -> i32: calls the import Options.Clock, and returns; only with Info.Clocked
-	LoopExport  = Prefix + "loop"  // () -> (): runs goroutines
+	WaitExport  = prefix + "wait"  // (i32) -> i32: calls the import Options.Wait, and returns
+	ClockExport = prefix + "clock" // (i32) -> i32: calls the import Options.Clock, and returns; only with Info.Clocked
+	LoopExport  = prefix + "loop"  // () -> (): runs goroutines
 )
 
 // goProgram is a program that Go compiled for WASI. Such a program can continue after its WebAssembly stack was dropped

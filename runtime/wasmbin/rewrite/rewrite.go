@@ -9,17 +9,17 @@ import (
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/unwind"
 )
 
-// Names that are added to modules. A module that uses Prefix in its own imports or exports is rejected.
+// Names that are added to modules. A module that uses their prefix in its own imports or exports is rejected.
 const (
-	Prefix       = "sallyport:"
-	Module       = Prefix + "engine" // the import module of the refill function
+	prefix       = "sallyport:"
+	Module       = prefix + "engine" // the import module of the refill function
 	RefillImport = "refill"
-	FuelGlobal   = Prefix + "fuel"
-	DepthGlobal  = Prefix + "depth"
-	StartExport  = Prefix + "start"
+	FuelGlobal   = prefix + "fuel"
+	DepthGlobal  = prefix + "depth"
+	StartExport  = prefix + "start"
 )
 
-// ErrReserved means that a module has an import from a module, or an export, whose name begins with Prefix.
+// ErrReserved means that a module has an import from a module, or an export, whose name begins with sallyport:.
 var ErrReserved = errors.New("reserved name")
 
 // Options selects the changes of Rewrite.

@@ -52,12 +52,12 @@ func (s *survey) ends(d *wasmbin.Decoder) {
 // reserved rejects modules that use reserved names.
 func (s *survey) reserved() error {
 	for _, i := range s.b.Imports {
-		if strings.HasPrefix(i.Module, Prefix) {
+		if strings.HasPrefix(i.Module, prefix) {
 			return fmt.Errorf("%w: the module imports %q from %q", ErrReserved, i.Name, i.Module)
 		}
 	}
 	for _, e := range s.b.Exports {
-		if strings.HasPrefix(e.Name, Prefix) {
+		if strings.HasPrefix(e.Name, prefix) {
 			return fmt.Errorf("%w: the module exports %q", ErrReserved, e.Name)
 		}
 	}
