@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
 
 // ErrGranted is returned when existing grants already include the new one.
@@ -62,8 +63,8 @@ func AddAll(file, plugin string, lines []string) (*Addition, error) {
 
 // newAddition reads the file of an addition without lines.
 func newAddition(file, plugin string) (*Addition, error) {
-	if !pluginName.MatchString(plugin) || plugin == "sallyport" {
-		return nil, fmt.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", plugin)
+	if err := manifest.CheckName(plugin); err != nil {
+		return nil, err
 	}
 	a := &Addition{File: file, Plugin: plugin}
 	if a.File == "" {

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
+	"github.com/sallyport-mcp/sallyport/hostfuncs/state/recording"
 	"github.com/sallyport-mcp/sallyport/internal/strictyaml"
+	"github.com/sallyport-mcp/sallyport/registry/manifest"
 )
-
-// pluginName matches a valid plugin name. It has no "-", which ends the plugin's name in a public tool name.
-var pluginName = regexp.MustCompile(`^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$`)
 
 // Plugin is the section of one plugin.
 type Plugin struct {
@@ -101,8 +100,8 @@ func readPlugins(root *strictyaml.Node, ceiling *grant.Set) ([]Plugin, error) {
 
 func readPlugin(name, body *strictyaml.Node, known groups) (Plugin, error) {
 	p := Plugin{Name: name.Text, Line: name.Line, Publish: Publish{Prefix: true}, Grants: &grant.Set{}}
-	if !pluginName.MatchString(p.Name) || p.Name == "sallyport" {
-		return p, name.Errorf("%q cannot be a plugin's name; use letters, digits and single underscores between them", p.Name)
+	if err := manifest.CheckName(p.Name); err != nil {
+		return p, name.Errorf("%v", err)
 	}
 	err := body.Each(p.Name, func(k, v *strictyaml.Node) error {
 		read := p.field
@@ -293,9 +292,6 @@ func special(n *strictyaml.Node, name, usual, other string) (bool, error) {
 	return text == other, err
 }
 
-// maxRecord is recording.MaxAge.
-const maxRecord = 30 * 24 * time.Hour
-
 // age reads the time for which calls are recorded.
 func age(n *strictyaml.Node, name string) (time.Duration, error) {
 	text, err := n.Scalar(name)
@@ -303,7 +299,7 @@ func age(n *strictyaml.Node, name string) (time.Duration, error) {
 		return 0, err
 	}
 	days, size, err := ParseKeep(text)
-	if err != nil || size != 0 || days <= 0 || days > maxRecord {
+	if err != nil || size != 0 || days <= 0 || days > recording.MaxAge {
 		return 0, n.Errorf("%s: %q is not 1 to 30 days; write 7d", name, text)
 	}
 	return days, nil
