@@ -148,9 +148,9 @@ func (c *coder) giveBack() {
 
 // change copies the body from from to an event, and applies the event. It returns the new position in the body.
 func (c *coder) change(e *event, from uint32, early bool) uint32 {
+	c.out = append(c.out, c.f.body[from:e.at]...)
 	switch e.kind {
 	case loopHead:
-		c.out = append(c.out, c.f.body[from:e.at]...)
 		if e.at >= c.quiet && e.arg > 0 {
 			c.op(opGlobalGet, c.fuel())
 			c.op(opLocalSet, c.temp)
@@ -164,45 +164,38 @@ func (c *coder) change(e *event, from uint32, early bool) uint32 {
 		} else {
 			c.refillIf(c.pushTemp)
 		}
-		return e.end
 	case typed:
-		c.out = append(c.out, c.f.body[from:e.end]...)
+		c.out = append(c.out, c.f.body[e.at:e.end]...)
 		c.assert(byte(e.arg))
-		return e.end
 	case simpler:
-		c.out = append(c.out, c.f.body[from:e.at]...)
 		c.out = append(c.out, c.simpler[e.arg:e.costSlot]...)
-		return e.end
 	case pay:
-		c.out = append(c.out, c.f.body[from:e.at]...)
 		c.payFor(e.at, e.shift)
 		return e.at
 	case pause:
-		c.out = append(c.out, c.f.body[from:e.at]...)
 		c.load(e.at)
 		c.take(c.costs[e.costSlot])
 		c.refillIf(c.pushTemp)
 		return e.at
-	}
-	c.out = append(c.out, c.f.body[from:e.at]...)
-	switch {
-	case e.kind == callFunc:
+	case callFunc:
 		c.op(opCall, c.shift(e.arg))
-	case e.kind == callTable:
+	case callTable:
 		c.out = append(append(c.out, opCallIndirect), c.f.body[e.at+1:e.end]...)
-	case e.kind == tailFunc:
+	case tailFunc:
 		c.giveBack()
 		c.op(opTailCall, c.shift(e.arg))
-	case e.kind == tailTable:
+	case tailTable:
 		c.giveBack()
 		c.out = append(c.out, c.f.body[e.at:e.end]...)
-	case e.kind == refFunc:
+	case refFunc:
 		c.out = wasmbin.AppendS64(append(c.out, opI32Const), int64(c.refs.entry(e.arg)))
 		c.op(opTableGet, c.refTable())
-	case c.f.calls > 0:
-		c.op(opBr, e.arg)
-	default:
-		c.out = append(c.out, opReturn)
+	case leave:
+		if c.f.calls > 0 {
+			c.op(opBr, e.arg)
+		} else {
+			c.out = append(c.out, opReturn)
+		}
 	}
 	return e.end
 }
