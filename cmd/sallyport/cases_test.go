@@ -182,7 +182,7 @@ func TestTest_namesTheLineOfAWrongFile(t *testing.T) {
 	for path, want := range map[string][]string{
 		filepath.Join(dir, "a.ts"): {"there are no cases", "a.cases.yaml"},
 		filepath.Join(dir, "b.ts"): {"b.ts: no such file or directory"},
-		dir:                        {"is a folder", "hint: name the file of the plugin"},
+		dir:                        {"is a folder", "hint: name one file in it"},
 	} {
 		cmd := program(t, "", "test", path)
 		out, _ := cmd.CombinedOutput()

@@ -54,15 +54,25 @@ func newInspect(std stdio) *cobra.Command {
 	return c
 }
 
+// checkFile returns an error for a path that is no regular file.
+func checkFile(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
+	case info.IsDir():
+		return ui.Hint(fmt.Errorf("%s is a folder, not a regular file", ui.Line(file)), "name one file in it; sallyport list looks at a folder")
+	case !info.Mode().IsRegular(): // opening a pipe would block
+		return fmt.Errorf("%s: not a regular file", ui.Line(file))
+	}
+	return nil
+}
+
 // describeFile describes a plugin file. A module without a packed description is run without grants; its standard error
 // goes to the log.
 func describeFile(ctx context.Context, s *settings.Settings, std stdio, file string) (*plugin.Description, error) {
-	if info, err := os.Stat(file); err != nil {
-		return nil, fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
-	} else if info.IsDir() {
-		return nil, ui.Hint(fmt.Errorf("%s is a folder, not a regular file", ui.Line(file)), "name one file in it; sallyport list looks at a folder")
-	} else if !info.Mode().IsRegular() { // opening a pipe would block
-		return nil, fmt.Errorf("%s: not a regular file", file)
+	if err := checkFile(file); err != nil {
+		return nil, err
 	}
 	var keeps plugin.Residue
 	ask := func(ctx context.Context, wasm []byte, d runtime.Dialect) (_ json.RawMessage, err error) {

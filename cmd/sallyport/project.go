@@ -126,6 +126,11 @@ test: NAME.wasm
 .PHONY: test
 `
 
+// makefileOf returns the makefile of a project with its rule, behind lines for variables.
+func makefileOf(variables, rule string) string {
+	return variables + strings.Replace(makefile, "RULE", rule, 1)
+}
+
 // helloCases are the first cases of a project, for sallyport test.
 const helloCases = `# sallyport test runs these cases, and sallyport dev runs them after each save.
 cases:
@@ -231,16 +236,16 @@ func projects() map[string]project {
 	rust["Cargo.toml"], rust["src/lib.rs"] = manifestRust, helloRust
 	ascFiles, ascOptions := pdk.AssemblyScript()
 	ascFiles["assembly/index.ts"], ascFiles["asconfig.json"] = helloAssemblyScript, ascOptions
-	ascFiles["Makefile"] = "ASC ?= asc\n" + strings.Replace(makefile, "RULE", ruleAssemblyScript, 1)
+	ascFiles["Makefile"] = makefileOf("ASC ?= asc\n", ruleAssemblyScript)
 	zigFiles := pdk.Zig()
-	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, "ZIG ?= zig\n"+strings.Replace(makefile, "RULE", ruleZig, 1)
+	zigFiles["NAME.zig"], zigFiles["Makefile"] = helloZig, makefileOf("ZIG ?= zig\n", ruleZig)
 	zigFiles[".gitignore"] = "/.zig-cache\n"
 	goFiles := pdk.Go()
 	goFiles["go.mod"], goFiles["main.go"], goFiles["main_test.go"] = requireGo+"./sallyport\n", helloGo, helloGoTest
-	goFiles["Makefile"] = strings.Replace(makefile, "RULE", ruleGo, 1)
+	goFiles["Makefile"] = makefileOf("", ruleGo)
 	tinyFiles := maps.Clone(goFiles)
-	tinyFiles["Makefile"] = "TINYGO ?= tinygo\n" + strings.Replace(makefile, "RULE", ruleTinyGo, 1)
-	rust["Makefile"], rust[".gitignore"] = strings.Replace(makefile, "RULE", ruleRust, 1), "/target\n"
+	tinyFiles["Makefile"] = makefileOf("TINYGO ?= tinygo\n", ruleTinyGo)
+	rust["Makefile"], rust[".gitignore"] = makefileOf("", ruleRust), "/target\n"
 	all := map[string]project{
 		"ts": {files: map[string]string{"NAME.ts": hello, "sallyport.d.ts": script.Types(), "tsconfig.json": compilerOptions},
 			next: strings.ReplaceAll(nextScript, "EXT", "ts")},
@@ -248,7 +253,7 @@ func projects() map[string]project {
 			next: strings.ReplaceAll(nextScript, "EXT", "js")},
 		"python": {files: map[string]string{"NAME.py": helloPython, "sallyport.pyi": script.PythonTypes()},
 			next: strings.ReplaceAll(nextScript, "EXT", "py")},
-		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": strings.Replace(makefile, "RULE", ruleC, 1)},
+		"c": {files: map[string]string{"NAME.c": helloC, "sallyport.h": pdk.C(), "Makefile": makefileOf("", ruleC)},
 			next: nextBuilt, needs: []tool{clang, wasmLD}},
 		"go":             {files: goFiles, next: nextBuilt, needs: []tool{golang}},
 		"tinygo":         {files: tinyFiles, next: nextBuilt, needs: []tool{golang, tinygo}},

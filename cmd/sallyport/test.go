@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +83,7 @@ const caseSeed = "cases"
 func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file string, lines []string) ([]cases.Outcome, error) {
 	f, err := cases.Read(file)
 	if errors.Is(err, os.ErrNotExist) {
-		if err := missingPlugin(plugin); err != nil {
+		if err := checkFile(plugin); err != nil { // then that is why there are no cases beside it
 			return nil, err
 		}
 		return nil, ui.Hint(fmt.Errorf("there are no cases: %s does not exist", file), "write one; sallyport test --help has the form")
@@ -107,18 +108,6 @@ func runCases(ctx context.Context, s *settings.Settings, std stdio, plugin, file
 		}
 	}
 	return outcomes, nil
-}
-
-// missingPlugin returns an error for a path without a file, which is the reason that there are no cases beside it.
-func missingPlugin(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s: no such file or directory", path)
-	case err == nil && info.IsDir():
-		return ui.Hint(fmt.Errorf("%s is a folder", path), "name the file of the plugin in it")
-	}
-	return nil
 }
 
 // caseRun is one run of all cases, with keys of its own.
@@ -161,12 +150,7 @@ var _ http.RoundTripper = (*currentWeb)(nil)
 
 // keepsState reports whether instances of a plugin serve several calls.
 func keepsState(plugins []registry.Status) bool {
-	for _, p := range plugins {
-		if p.Keeps != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(plugins, func(p registry.Status) bool { return p.Keeps != "" })
 }
 
 // runCase runs one case.
