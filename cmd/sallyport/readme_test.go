@@ -7,8 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // The first screen of README installs, adds, calls and wires a client, each line as it stands and in an empty home. The
@@ -58,5 +61,42 @@ func TestREADME_startMakesAFirstCall(t *testing.T) {
 	}
 	if got := strings.Join(verbs, " "); got != "install add call client-config" {
 		t.Errorf("got the steps %s, want install, add, call and client-config", got)
+	}
+}
+
+// The table of commands has each command, and names the arguments as its help does. Each language of new is among them.
+func TestREADME_listsEachCommand(t *testing.T) {
+	_, table, _ := strings.Cut(pageOf(t, "README.md"), "\n## Commands\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	table = strings.ReplaceAll(table, `\|`, "|")
+	var usages []string
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.Hidden || sub.Name() == "help" {
+				continue
+			}
+			usage := strings.TrimSuffix(sub.UseLine(), " [flags]")
+			head, other, either := strings.Cut(usage, "|--")
+			usages = append(usages, head)
+			if either {
+				usages = append(usages, sub.CommandPath()+" --"+other)
+			}
+			if !strings.Contains(table, "`"+strings.TrimPrefix(sub.CommandPath(), "sallyport ")) && !strings.Contains(table, "`"+sub.CommandPath()) {
+				t.Errorf("got no %s in the table, want each command", sub.CommandPath())
+			}
+			visit(sub)
+		}
+	}
+	visit(newRoot(stdio{}))
+	for _, row := range regexp.MustCompile("(?m)^\\| `(sallyport [^`]+)`").FindAllStringSubmatch(table, -1) {
+		if !slices.Contains(usages, row[1]) {
+			t.Errorf("got %s, want the usage of a command", row[1])
+		}
+	}
+	for lang := range projects() {
+		if !strings.Contains(table, "`"+lang+"`") {
+			t.Errorf("got no language %s, want each of new", lang)
+		}
 	}
 }
