@@ -3,6 +3,8 @@ package envelope
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,19 @@ func TestMeta_wishesAreValidated(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%.80s: got %s, want %s", meta, got, want)
+		}
+	}
+}
+
+// The page for operators has each option.
+func TestMeta_optionsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{MetaSession, MaxBytes, Once, dryRun, timeout} {
+		if !strings.Contains(string(page), "\n| `"+key+"` |") {
+			t.Errorf("got no row of %s, want each option", key)
 		}
 	}
 }
