@@ -112,7 +112,8 @@ func TestBrokenConfiguration_stopsOnlyCommandsThatNeedIt(t *testing.T) {
 		want string // "": it stops
 	}{
 		{[]string{"pending"}, "nothing waits for an answer"},
-		{[]string{"deny", "nothing"}, "no question"}, {[]string{"allow", "nothing"}, "no question"}, {[]string{"answer", "nothing"}, ""},
+		{[]string{"deny", "nothing"}, "no question"}, {[]string{"allow", "nothing"}, "no question"}, {[]string{"answer", "nothing"}, "no form"},
+		{[]string{"grants"}, "nothing was answered"}, {[]string{"revoke", "nothing"}, "no answer"}, {[]string{"usage"}, "warning"}, {[]string{"doctor", dir}, ""},
 		{[]string{"serve", dir}, ""}, {[]string{"list", dir}, ""}, {[]string{"approve", "offering", dir}, ""}, {[]string{"grant", "offering", "net: GET https://x.example/"}, ""},
 	} {
 		cmd := program(t, broken, test.args...)
