@@ -93,7 +93,7 @@ func newDeny(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deny ID",
 		Short: "deny an effect that a plugin asks for, confirmed at the terminal",
-		Long: `Deny an effect that a plugin asks for. It is not asked again for 30 days.
+		Long: `Deny an effect that a plugin asks for. It is not asked again for 30 days, or for the time of --for.
 
 Exit code 1: you said no to that, and the question still waits.`,
 		Args: words(1, 1),
@@ -121,8 +121,8 @@ func newRevoke(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "revoke an answer, confirmed at the terminal",
-		Long: `Take an answer back, one that allows or one that refuses. sallyport grants lists them. What a plugin then
-does it has to ask for again.
+		Long: `Revoke an answer, one that allows or one that denies. sallyport grants lists them. The plugin has to ask for such an
+effect again.
 
 A line of grants, such as sallyport grant writes, is no answer: delete it from the file. sallyport config prints the
 file and the number of each line.

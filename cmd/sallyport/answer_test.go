@@ -191,8 +191,8 @@ func TestAnswer_isKeptForItsDuration(t *testing.T) {
 		!strings.Contains(string(out), "for callers on stdio (uid ") {
 		t.Errorf("got %s %v, want %q in it, %q in it", out, err, "it announced "+q.Want+", which --want --always allows", "for callers on stdio (uid ")
 	}
-	if out, err := h.program("answer", q.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID) {
-		t.Errorf("got %s %v, want an error, %q in it", out, err, q.ID+" is no form, but something that a plugin wants to do\nhint: sallyport allow "+q.ID)
+	if out, err := h.program("answer", q.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), q.ID+" is no form: it is an effect, to allow or to deny\nhint: sallyport allow "+q.ID) {
+		t.Errorf("got %s %v, want an error, %q in it", out, err, q.ID+" is no form: it is an effect, to allow or to deny\nhint: sallyport allow "+q.ID)
 	}
 	if out, err := h.program("allow", q.ID, "--want").CombinedOutput(); err == nil || !strings.Contains(string(out), "allows more than one effect") {
 		t.Errorf("got %s %v, want an error, %q in it", out, err, "allows more than one effect")

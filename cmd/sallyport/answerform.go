@@ -30,7 +30,7 @@ Exit code 1: you said no, and the form still waits.`,
 			f, err := elicit.Get(ctx, d.Store, args[0])
 			if errors.Is(err, store.ErrNotFound) {
 				if q, bad := d.Store.Question(ctx, args[0]); bad == nil && !q.Refused {
-					return ui.Hint(fmt.Errorf("%s is no form, but something that a plugin wants to do", q.ID), "%s allows it, %s refuses it", d.command("allow "+q.ID), d.command("deny "+q.ID))
+					return ui.Hint(fmt.Errorf("%s is no form: it is an effect, to allow or to deny", q.ID), "%s allows it, %s refuses it", d.command("allow "+q.ID), d.command("deny "+q.ID))
 				}
 			}
 			if err != nil {

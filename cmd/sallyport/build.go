@@ -141,7 +141,7 @@ func replaceable(file string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))
 	case !bytes.HasPrefix(old, []byte("\x00asm")):
-		return ui.Hint(fmt.Errorf("%s: the file there is no WebAssembly module", ui.Line(file)), "-o names another file")
+		return ui.Hint(fmt.Errorf("%s exists, and is no WebAssembly module", ui.Line(file)), "-o names another file")
 	}
 	return nil
 }

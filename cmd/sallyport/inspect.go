@@ -32,8 +32,9 @@ func newInspect(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "print a plugin's tools, resources, prompts and wants",
-		Long:  "Print a plugin's tools, resources, prompts and wants, from a .wasm file, an Extism manifest, a .prompt.md or a .skill. A packed file is not run.",
-		Args:  words(1, 1),
+		Long: `Print a plugin's tools, resources, prompts and wants, from a .wasm file, a script (.ts, .js, .py), an Extism manifest, a
+.prompt.md or a .skill. A packed file is not run, others are, without grants.`,
+		Args: words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
 			if err != nil {
