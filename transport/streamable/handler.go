@@ -69,7 +69,7 @@ func NewHandler(srv *protocol.Server, o *Options) *Handler {
 func newHandler(srv server, o *Options) *Handler {
 	o = o.withDefaults()
 	h := &Handler{
-		server: srv, options: o, versions: newVersions(envelope.Versions()), sessions: newSessions(o.Sessions, o.SessionIdle),
+		server: srv, options: o, versions: newVersions(envelope.Versions()), sessions: newSessions(o.Sessions, sessionIdle),
 		sites:         newSitePolicy(o),
 		authenticator: authenticator{tokens: o.Tokens, oauth: o.OAuth, local: o.Local(), behindProxy: o.proxied()},
 		admission:     newAdmission(o),

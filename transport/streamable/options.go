@@ -29,8 +29,6 @@ const (
 	defaultConnections = 1024 // below the usual limit of open files
 	defaultBodies      = 256 << 20
 	defaultSessions    = 1024
-	// defaultSessionIdle is long enough for a break. A client begins a new session if its own has expired.
-	defaultSessionIdle = time.Hour
 	// defaultDrain is below the 10 s after which container managers kill a process.
 	defaultDrain = 8 * time.Second
 )
@@ -87,8 +85,6 @@ type Options struct {
 	MaxMessage int
 	// Sessions bounds the legacy sessions; 0 means 1024.
 	Sessions int
-	// SessionIdle is the lifetime of an unused session; 0 means one hour.
-	SessionIdle time.Duration
 	// Store has the legacy sessions, so that other hosts with it serve them too, each with up to Sessions at a time, and a
 	// principal with up to 1024 in all; nil keeps them in memory. The handler does not close it.
 	Store *store.Store
@@ -113,7 +109,6 @@ func (o *Options) withDefaults() *Options {
 	d.Path = orDefault(d.Path, defaultPath)
 	d.MaxMessage = orDefault(max(d.MaxMessage, 0), maxMessage)
 	d.Sessions = orDefault(max(d.Sessions, 0), defaultSessions)
-	d.SessionIdle = orDefault(max(d.SessionIdle, 0), defaultSessionIdle)
 	d.Connections = orDefault(max(d.Connections, 0), defaultConnections)
 	d.Bodies = orDefault(max(d.Bodies, 0), defaultBodies)
 	d.Drain = max(orDefault(d.Drain, defaultDrain), 0)

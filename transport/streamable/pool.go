@@ -46,7 +46,7 @@ func newPool(ctx context.Context, o *Options) *pool {
 	if o.Store == nil {
 		return nil
 	}
-	return &pool{store: o.Store, idle: o.SessionIdle, log: o.Logger, self: rand.Text()[:nameSize], notices: newNotices(), ctx: ctx}
+	return &pool{store: o.Store, idle: sessionIdle, log: o.Logger, self: rand.Text()[:nameSize], notices: newNotices(), ctx: ctx}
 }
 
 // hold makes the name of this process known, before the first session is served.

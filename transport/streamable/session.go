@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// sessionIdle is the lifetime of an unused session, long enough for a break. A client begins a new session if its own has
+// expired.
+const sessionIdle = time.Hour
+
 // session is a legacy client's session, begun with initialize. It belongs to a principal: its ID alone grants no
 // access.
 type session struct {
