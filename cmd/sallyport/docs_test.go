@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,4 +179,60 @@ func outcomeOf(t *testing.T, config, command, state, home string) string {
 	default:
 		return text + fmt.Sprint(err)
 	}
+}
+
+// Each link of the pages to a file of the repository, or to a heading in one, leads there.
+func TestDocs_linksLeadSomewhere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/recipes/*.md", "pdk/*/README.md", "pdk/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	links := 0
+	for _, page := range pages {
+		text, _ := proseOf(t, page)
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(text, -1) {
+			file, heading, _ := strings.Cut(m[1], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			links++
+			to := page
+			if file != "" {
+				to = filepath.Join(filepath.Dir(page), file)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: the link %s leads to no file", page, m[1])
+				continue
+			}
+			if heading == "" {
+				continue
+			}
+			if _, headings := proseOf(t, to); !slices.Contains(headings, heading) {
+				t.Errorf("%s: the link %s leads to no heading", page, m[1])
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("got %d links, want 50 at least", links)
+	}
+}
+
+// proseOf returns a page without its blocks of code, and its headings as they stand in links.
+func proseOf(t *testing.T, file string) (text string, headings []string) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile("(?s)```.*?```").ReplaceAllString(string(page), "")
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		words := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		headings = append(headings, strings.ReplaceAll(words, " ", "-"))
+	}
+	return text, headings
 }
