@@ -142,9 +142,9 @@ func newAdd(std stdio) *cobra.Command {
 		Short: "install a plugin from a file, a folder, the web or an OCI registry, after showing what it is",
 		Long: `Install a plugin from a file, a folder, https://…, oci://REGISTRY/NAME[:TAG][@DIGEST], or by its name in an index that
 the configuration names (indexes:, see sallyport search). The plugin is fetched and shown: its tools, its wants with
-their reasons, its size and digest. You are asked whether to install it, and for each want whether to grant it. If no MCP
-client of yours starts a host on the folder yet, you are asked about each: an entry is added to its file, everything else
-in it stays, and a backup is kept. The answers are read from the terminal, and from nowhere else.
+their reasons, its size and digest. You are asked whether to install it, and for each want whether to grant it. If no
+MCP client of yours starts a host on the folder yet, you are asked about each: an entry is added to its file, everything
+else in it stays, and a backup is kept. The answers are read from the terminal, and from nowhere else.
 
 Its bytes are pinned in the lock file with their source: sallyport list --outdated compares, sallyport update takes the
 newer ones. Private registries use the logins and credential helpers of Docker.

@@ -44,10 +44,10 @@ func newAuditVerify(std stdio) *cobra.Command {
 With store in the configuration, the database has the last line of each chain, so that a disk which was lost or set back
 is found out too.
 
-With files it verifies those, of one host or of several, in any order: exported lines, or the files of a log. Each host's
-key is audit/key in its state folder; without --key it is that of this state folder. A key proves that a
-holder of it wrote the lines: compare its fingerprint, as sha256sum prints it, with the one that you noted on the host.
-Lines that were invented with the key have other marks than the receipts of before: name some with --mark.
+With files it verifies those, of one host or of several, in any order: exported lines, or the files of a log. Each
+host's key is audit/key in its state folder; without --key it is that of this state folder. A key proves that a holder
+of it wrote the lines: compare its fingerprint, as sha256sum prints it, with the one that you noted on the host. Lines
+that were invented with the key have other marks than the receipts of before: name some with --mark.
 
 With --heads the files are those of all hosts of the database: chains and lines that they lack are found.
 

@@ -24,8 +24,8 @@ func newBackup(std stdio) *cobra.Command {
 		Use:   "backup NEW",
 		Short: "copy the state folder while hosts run",
 		Long: `Copy the state folder to a new folder while hosts run: the store as it is at one moment, the audit log, keys, tokens,
-approvals and recordings. Caches and the places of running hosts are left out. The copy appears under its name when it is
-whole. It holds keys and tokens.
+approvals and recordings. Caches and the places of running hosts are left out. The copy appears under its name when it
+is whole. It holds keys and tokens.
 
 A store in PostgreSQL is not in it: pg_dump makes its backup. The configuration file and the plugin folder are files of
 yours. To restore, move the copy to the place of the state folder while no host runs.`,

@@ -27,9 +27,11 @@ func newBuild(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build SCRIPT|--go PACKAGE@VERSION|DIR",
 		Short: "build a module of a script, or of a Go program or MCP server, unchanged, with HTTP over its grants",
-		Long: "Build a module of a script (.ts, .js or .py) with everything it imports, which needs no other file. The script is started once, without grants: one that cannot be served is not built. " +
-			"Or, with --go, build a Go program or MCP server for WASI, without a change of its source. The go command compiles it with one file of net/http replaced, " +
-			"so that each of its HTTP requests passes the gate and needs a net grant.",
+		Long: `Build a module of a script (.ts, .js or .py) with everything it imports, which needs no other file. The script is
+started once, without grants: one that cannot be served is not built.
+
+With --go build a Go program or MCP server for WASI, without a change of its source. The go command compiles it with one
+file of net/http replaced, so that each of its HTTP requests passes the gate and needs a net grant.`,
 		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {

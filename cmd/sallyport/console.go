@@ -23,8 +23,8 @@ func newConsole(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "console",
 		Short: "open the page where you answer, approve and grant, in a browser",
-		Long: `Open the page where you answer questions, approve what is held, grant what was refused and add plugins by their links. All
-hosts of a state folder have one, which one of them serves; where none runs this command does, until you end it.
+		Long: `Open the page where you answer questions, approve what is held, grant what was refused and add plugins by their links.
+All hosts of a state folder have one, which one of them serves; where none runs this command does, until you end it.
 
 The address is a key: it is shown at the terminal, and never on standard output.`,
 		Args: words(0, 0),

@@ -23,8 +23,8 @@ func newGrant(std stdio) *cobra.Command {
 It shows the change and asks; comments and order of the file stay. Running hosts apply it from the next call on.
 The answer is read from the terminal, never from standard input.
 
-To remove a line, delete it from the file: sallyport config prints the file and the number of each line. An answer
-given with sallyport allow is no line of the file: sallyport grants lists the answers, sallyport revoke ID takes one back.
+To remove a line, delete it from the file: sallyport config prints the file and the number of each line. An answer given
+with sallyport allow is no line of the file: sallyport grants lists the answers, sallyport revoke ID takes one back.
 
 Exit code 1: you said no, and nothing was changed.`,
 		Args: words(2, 2),

@@ -70,8 +70,9 @@ func newImportHyperMCP(std stdio) *cobra.Command {
 		Use:   "hyper-mcp CONFIG [DIR]",
 		Short: "fetch and install the plugins of a configuration of hyper-mcp (JSON or YAML)",
 		Long: `Fetch each plugin that a configuration of hyper-mcp names (oci://, https://, file://), and install it as sallyport add
-does: under the policy of its source, after showing it and asking. What hyper-mcp allowed it is asked about line by line; its
-limit of memory and its hidden names are written to the configuration. Each setting that has no equivalent is named with its line.
+does: under the policy of its source, after showing it and asking. What hyper-mcp allowed it is asked about line by
+line; its limit of memory and its hidden names are written to the configuration. Each setting that has no equivalent is
+named with its line.
 
 The configuration suggests sources: a host on a private network or this machine is fetched from only with --host.
 

@@ -19,12 +19,12 @@ func newImportWassette(std stdio) *cobra.Command {
 		Use:   "wassette SOURCE [DIR]",
 		Short: "fetch the components of Wassette, and turn their policies into grants",
 		Long: `Fetch the components of Wassette: those of its folder (plugin_dir of its configuration), a file, https://… or
-oci://REGISTRY/NAME:TAG. The policy of a component, NAME.policy.yaml beside it or --policy, becomes grants, and each entry
-without an equivalent is named with its line.
+oci://REGISTRY/NAME:TAG. The policy of a component, NAME.policy.yaml beside it or --policy, becomes grants, and each
+entry without an equivalent is named with its line.
 
 A component is not served here, only core modules are. It is fetched under the policy of its source, and named with the
-grants of its policy as commands. A core module under its name is installed as sallyport add does: put one that you built for
-wasm32-wasip1 in its place, and import it again.
+grants of its policy as commands. A core module under its name is installed as sallyport add does: put one that you
+built for wasm32-wasip1 in its place, and import it again.
 
 Exit code 1: a component was not installed.`,
 		Args: words(1, 2),

@@ -26,8 +26,8 @@ func newPrune(std stdio) *cobra.Command {
 		Long: `Remove from the state folder the compiled code that was not used for a month or that a former version of this program
 left, and the copies of plugins that were replaced. The bytes that the lock file approves, grants, answers and the audit
 log stay. Other lock files that share the state folder lose the copies that no host used for that time: a plugin of
-theirs whose file has changed since is held. Code that is needed again is made again. Hosts may run meanwhile. With a lock
-in the database of store, the copies there that no plugin needs are removed too.`,
+theirs whose file has changed since is held. Code that is needed again is made again. Hosts may run meanwhile. With a
+lock in the database of store, the copies there that no plugin needs are removed too.`,
 		Args: words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if days < 0 || days > maxUnused {

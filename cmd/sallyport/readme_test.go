@@ -100,3 +100,19 @@ func TestREADME_listsEachCommand(t *testing.T) {
 		}
 	}
 }
+
+// A help text fits a terminal of 120 columns, also where nothing breaks its lines.
+func TestHelp_linesFit(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for line := range strings.Lines(c.Long) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 120 {
+				t.Errorf("%s: got %d columns, want 120 at most: %s", c.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot(stdio{}))
+}

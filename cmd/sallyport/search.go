@@ -112,8 +112,8 @@ func newSearch(std stdio) *cobra.Command {
 		Use:   "search [WORD]",
 		Short: "find plugins by a word of their name or description, in the indexes of the configuration",
 		Long: `Find plugins by a word of their name or description, in the indexes that the configuration names (indexes:) or --index:
-a JSON file, one of the web, or with mcp+https://… a registry of MCP servers, of which those are shown that have an image
-with a WebAssembly module. An index is a claim of its author: add shows the plugin itself.`,
+a JSON file, one of the web, or with mcp+https://… a registry of MCP servers, of which those are shown that have an
+image with a WebAssembly module. An index is a claim of its author: add shows the plugin itself.`,
 		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")

@@ -34,7 +34,10 @@ func newServe(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "serve a folder over stdio, or over HTTP with --http",
-		Args:  words(0, 1),
+		Long: `Serve the plugins of a folder: over stdio to the MCP client that starts this program, or with --http to clients that
+connect. Without DIR it is the folder that dir in the configuration names, or else plugins beside the configuration
+file. Files that are added, changed or removed meanwhile are noticed.`,
+		Args: words(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, optional(args))
 			if err != nil {

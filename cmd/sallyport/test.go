@@ -38,14 +38,14 @@ func newTest(std stdio) *cobra.Command {
       with: {amount: 3}
       text: "6"
 
-A case has call, read or prompt, and with for the arguments. It may answer forms (answers: values, decline or cancel), the
-client's model (model: texts) and roots, and add to web. It expects text, structured, a part of an error, or a part of a
-denied effect; without error and denied the request must succeed.
+A case has call, read or prompt, and with for the arguments. It may answer forms (answers: values, decline or cancel),
+the client's model (model: texts) and roots, and add to web. It expects text, structured, a part of an error, or a part
+of a denied effect; without error and denied the request must succeed.
 
 Nothing is sent to the web. The cases grant no files or secrets of this machine: give a line for those with --grant. The
 clock stands at 2026-01-01T00:00:00Z and random numbers are the same each time. Keys stay from one case to the next, and
-are gone at the end. All cases run twice: with an instance that was warmed up, as calls usually have it, and with a newly
-started one. An answer that differs between the two is a failure.
+are gone at the end. All cases run twice: with an instance that was warmed up, as calls usually have it, and with a
+newly started one. An answer that differs between the two is a failure.
 
 Exit code 1: a case failed.`,
 		Args: words(1, 1),

@@ -23,8 +23,8 @@ func newUsage(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "usage",
 		Short: "print the use of callers that quotas name",
-		Long: `Print the calls, fuel, bytes and requests of each caller that the section quotas names, in each of its last 24 windows: by
-length, begin and caller. Bytes and requests are those of plugins to the web. Times are UTC.`,
+		Long: `Print the calls, fuel, bytes and requests of each caller that the section quotas names, in each of its last 24 windows:
+by length, begin and caller. Bytes and requests are those of plugins to the web. Times are UTC.`,
 		Args: words(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := loadHost(c, "")

@@ -36,8 +36,8 @@ func newWrap(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wrap PROGRAM.wasm",
 		Short: "write a first tool file for a command-line program",
-		Long: "Write a first tool file for a command-line program, PROGRAM.tool.yaml beside it, with the options and sub-commands that its help names. " +
-			"The program is run with --help, without any grant. Read the file before you serve it.",
+		Long: `Write a first tool file for a command-line program, PROGRAM.tool.yaml beside it, with the options and sub-commands that
+its help names. The program is run with --help, without any grant. Read the file before you serve it.`,
 		Args: words(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSettings(c, "")
