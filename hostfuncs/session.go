@@ -63,7 +63,7 @@ func (s *session) local() bool { return isLocal(s.call.Principal) }
 
 // here reports whether the caller is on this machine and may learn host paths. Anonymous callers count: without
 // tokens a host serves loopback and unix sockets only.
-func (s *session) here() bool { return s.local() || !identity.Named(s.call.Principal) }
+func (s *session) here() bool { return s.local() || s.call.Principal == identity.Anonymous }
 
 // flags returns the command-line flags that locate this host's files; empty for callers that must not learn these
 // paths.
