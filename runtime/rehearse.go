@@ -76,6 +76,7 @@ type rounds struct {
 	answers []string // of instances that served no other call
 	size    uint64   // of the memory before the first round
 	least   int64    // fuel of the round that took the least
+	each    []int64  // fuel of each call of the last round
 }
 
 // rehearse makes the calls in two rounds in an instance, of which before is the image. After an error its state must not
@@ -109,6 +110,7 @@ func (p *Pool) rehearse(c *callContext, in *Instance, before *template, calls []
 func (r *rounds) round(c *callContext) (fuel int64, err error) {
 	r.in.kept = true // the next call begins where this one ends
 	defer func() { r.in.kept = false }()
+	r.each = r.each[:0]
 	for i, call := range r.calls {
 		answer, err := r.pool.rehearseCall(c, r.in, call)
 		if err != nil {
@@ -117,6 +119,7 @@ func (r *rounds) round(c *callContext) (fuel int64, err error) {
 		if answer != r.answers[i] {
 			return 0, ErrDiffers
 		}
+		r.each = append(r.each, r.in.tank.spent())
 		fuel += r.in.tank.spent()
 	}
 	r.least = min(r.least, fuel)
@@ -127,6 +130,9 @@ const (
 	// calmRounds have to follow the image. Made-up arguments are small: the room that these rounds take is also that of
 	// one call with larger ones.
 	calmRounds = 6
+	// dearShare is the part of a call's fuel by which another one has to differ. It is small: taking new pages of a heap is
+	// few instructions, and slow ones.
+	dearShare = 32
 	// maxRounds and roundsFuel bound the rounds behind the second.
 	maxRounds  = 20
 	roundsFuel = warmFuel
@@ -134,9 +140,10 @@ const (
 
 // settle returns the image behind the second round, or behind a later one after which calls cost less: the heap of a
 // language runtime is extended at some calls only, and an image shortly before one of them would have every clean call
-// extend it. So rounds are made until calmRounds in a row add no memory and take little more fuel than another, and the
-// image is that before them. Fuel and memory are the same in every host, and so is the image. A round that runs out of
-// time or fuel, as one in which a garbage collector runs, says nothing against the second one.
+// extend it. So rounds are made until calmRounds in a row add no memory and take little more fuel than another, and until
+// no call in them is cheaper than in their first, which is like a clean one. The image is that before them. Fuel and memory
+// are the same in every host, and so is the image. A round that runs out of time or fuel, as one in which a garbage
+// collector runs, says nothing against the second one.
 func (r *rounds) settle(c *callContext) (*template, error) {
 	second, err := r.in.template(c)
 	if err != nil {
@@ -161,6 +168,7 @@ func (r *rounds) calm(c *callContext, second *template) (*template, error) {
 		}
 	}
 	var spent int64
+	var first []int64 // fuel of each call of the round that began at the image
 	for n, calm := 0, 0; n < maxRounds && spent < roundsFuel && r.in.size()-r.size <= warmGrowth; n++ {
 		size := r.in.size()
 		fuel, err := r.round(c)
@@ -169,7 +177,10 @@ func (r *rounds) calm(c *callContext, second *template) (*template, error) {
 			return nil, err
 		}
 		spent += fuel
-		if r.in.size() == size && fuel <= r.least+r.least/8 {
+		if calm == 0 {
+			first = slices.Clone(r.each)
+		}
+		if r.in.size() == size && fuel <= r.least+r.least/8 && !dearer(first, r.each) {
 			if calm++; calm == calmRounds {
 				return image, nil
 			}
@@ -183,6 +194,16 @@ func (r *rounds) calm(c *callContext, second *template) (*template, error) {
 	}
 	drop()
 	return second, nil
+}
+
+// dearer reports whether a call took clearly more fuel in one round than in another.
+func dearer(in, than []int64) bool {
+	for i, fuel := range in {
+		if fuel > than[i]+than[i]/dearShare {
+			return true
+		}
+	}
+	return false
 }
 
 // alone makes each call in an instance of its own, and returns those that can be rehearsed, with their answers.

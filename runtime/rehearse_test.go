@@ -143,16 +143,20 @@ func TestPool_rehearse_comparesMemory(t *testing.T) {
 // The image of a rehearsal lies behind the dear one of a guest's calls, such as one that extends its heap, and not before it.
 func TestPool_rehearsal_endsBehindADearCall(t *testing.T) {
 	const every = 8 // calls, one of which is dear
+	fill := func(n int32) []byte {
+		return w.Code(w.I32Const(1024), w.I32Const(0), w.I32Const(n), []byte{0xfc, 0x0b, 0})
+	} // memory.fill
 	dear := map[string][]byte{
-		"memory": w.Code(w.I32Const(1), w.MemoryGrow, w.Drop),
-		"work":   w.Code(w.I32Const(1024), w.I32Const(0), w.I32Const(60_000), []byte{0xfc, 0x0b, 0}), // memory.fill
+		"memory":      w.Code(w.I32Const(1), w.MemoryGrow, w.Drop),
+		"work":        fill(60_000),
+		"little work": fill(5_000),
 	}
 	for name, code := range dear {
 		for first := range int32(every) {
 			t.Run(name+" "+strconv.Itoa(int(first)), func(t *testing.T) {
 				count := w.Code(w.GlobalGet(1), w.I32Const(1), []byte{0x6a}, w.I32Const(every-1), []byte{0x71}, w.GlobalSet(1))
 				due := w.Code(w.GlobalGet(1), []byte{0x45})
-				m := actor(count, due, w.IfVoid, code, w.End, w.I32Const(7))
+				m := actor(count, fill(60_000), due, w.IfVoid, code, w.End, w.I32Const(7))
 				m.Global(w.I32, int64(first))
 				m.Export("due", m.Func(nil, []byte{w.I32}, nil, count, due))
 				p := runtime.NewPool(compile(t, hostF(t, one), m), rehearsed{}, &runtime.PoolOptions{Rehearsal: openRehearsal})
