@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	sdk "github.com/extism/go-sdk"
@@ -18,6 +19,7 @@ import (
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/runtime/abi/extism"
+	"github.com/sallyport-mcp/sallyport/runtime/abi/native"
 )
 
 // extismSDK is the echo plugin in Extism's own host: one instance, one call at a time.
@@ -84,8 +86,9 @@ func peerExtismSDK(l net.Listener, ready func()) error {
 	}), ready)
 }
 
-// benchExtism compares the Extism dialect with Extism's own host, both in this process and without a transport: one kept
-// instance, and a clean one for each call. Both guests use Extism's own PDKs; most existing plugins are in Rust.
+// benchExtism compares the Extism dialect with Extism's own host and with plain wazero, all in this process and without a
+// transport: one kept instance, and a clean one for each call. The guests use Extism's own PDKs; most existing plugins are in
+// Rust. The third guest reads and writes its JSON by encoding/json.
 func benchExtism(ctx context.Context, o options) ([]row, error) {
 	if err := buildGuests(ctx); err != nil {
 		return nil, err
@@ -95,7 +98,15 @@ func benchExtism(ctx context.Context, o options) ([]row, error) {
 		return nil, err
 	}
 	goRows, err := benchExtismGuest(ctx, o, guestFile("extism"), "_go")
-	return append(rust, goRows...), err
+	if err != nil {
+		return nil, err
+	}
+	tools, err := benchExtismGuest(ctx, o, guestFile("toolsextism"), "_tools")
+	if err != nil {
+		return nil, err
+	}
+	fuel, err := benchExtismFuel(ctx)
+	return slices.Concat(rust, goRows, tools, fuel), err
 }
 
 func benchExtismGuest(ctx context.Context, o options, file, guest string) ([]row, error) {
@@ -108,6 +119,10 @@ func benchExtismGuest(ctx context.Context, o options, file, guest string) ([]row
 		return nil, err
 	}
 	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := newPlainExtism(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +142,7 @@ func benchExtismGuest(ctx context.Context, o options, file, guest string) ([]row
 			func() error { _, err := theirs.call(params); return err },
 			func() error { return kept.call(ctx, request) },
 			func() error { return clean.call(ctx, request) },
+			func() error { return plain.call(ctx, params) },
 		})
 		if err != nil {
 			return nil, err
@@ -136,9 +152,69 @@ func benchExtismGuest(ctx context.Context, o options, file, guest string) ([]row
 		rows = append(rows,
 			row{Name: "extism_kept_over_sdk" + label, Value: rate(1) / rate(0), Unit: "ratio", note: fmt.Sprintf("calls a second; a call takes %v against %v", times[1], times[0])},
 			row{Name: "extism_clean_over_sdk" + label, Value: rate(2) / rate(0), Unit: "ratio", note: fmt.Sprintf("a clean instance for each call, %v", times[2])},
+			row{Name: "extism_kept_over_wazero" + label, Value: rate(3) / rate(1), Unit: "ratio", note: fmt.Sprintf("time of a call over that of the guest in wazero alone, %v", times[3])},
 			row{Name: "extism_sdk_calls" + label, Value: rate(0), Unit: "calls/s"},
 			row{Name: "extism_kept_calls" + label, Value: rate(1), Unit: "calls/s"},
 			row{Name: "extism_clean_calls" + label, Value: rate(2), Unit: "calls/s"})
 	}
-	return rows, errors.Join(kept.Close(ctx), clean.Close(ctx), engine.Close(ctx))
+	return rows, errors.Join(kept.Close(ctx), clean.Close(ctx), engine.Close(ctx), plain.runtime.Close(ctx))
+}
+
+// fuelGate records the fuel of its call.
+type fuelGate struct {
+	*hostfuncs.Gate
+	fuel uint64
+}
+
+func (g *fuelGate) Used(u runtime.Usage) { g.fuel = u.Fuel }
+
+// fuelCalls is the number of calls before the one whose fuel counts.
+const fuelCalls = 100
+
+// benchExtismFuel compares the computation of an echo, which is the same on every machine: that of the Extism guest with
+// encoding/json in a clean and in a kept instance, and that of a guest by this repository's PDK.
+func benchExtismFuel(ctx context.Context) ([]row, error) {
+	engine, err := benchEngine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spent := func(guest string, d runtime.Dialect, s runtime.State) float64 {
+		fuel, callErr := echoFuel(ctx, engine, guestFile(guest), d, s)
+		err = errors.Join(err, callErr)
+		return float64(fuel)
+	}
+	clean := spent("toolsextism", extism.New(), runtime.StateCall)
+	kept := spent("toolsextism", extism.New(), runtime.StatePlugin)
+	own := spent("tools", native.New(), runtime.StateCall)
+	note := fmt.Sprintf("units of a call: %.4g against %.4g", clean, kept)
+	return []row{
+		{Name: "extism_fuel_clean_over_kept_tools", Value: clean / kept, Unit: "ratio", note: note},
+		{Name: "extism_fuel_over_pdk_tools", Value: clean / own, Unit: "ratio", note: fmt.Sprintf("clean, against %.4g", own)},
+	}, errors.Join(err, engine.Close(ctx))
+}
+
+// echoFuel returns the fuel of an echo after fuelCalls others.
+func echoFuel(ctx context.Context, engine *runtime.Engine, file string, d runtime.Dialect, s runtime.State) (uint64, error) {
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	module, err := engine.Compile(ctx, wasm)
+	if err != nil {
+		return 0, err
+	}
+	gates := hostfuncs.NewHost(&hostfuncs.Options{})
+	defer gates.Close()
+	pool := newGatedPool(gates, module, d, &runtime.PoolOptions{State: s})
+	var fuel uint64
+	for range 1 + fuelCalls {
+		g := &fuelGate{Gate: pool.policy.NewGate(hostfuncs.Call{ID: "bench", Method: "tools/call"})}
+		_, err = pool.Call(ctx, runtime.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"` + payload(100) + `"}}`)}, g)
+		g.Close()
+		if err != nil {
+			break
+		}
+		fuel = g.fuel
+	}
+	return fuel, errors.Join(err, pool.Close(ctx), module.Close())
 }
