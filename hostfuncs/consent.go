@@ -93,6 +93,14 @@ func (p *Policy) consults() bool {
 	return p.host.options.Operator != nil && p.plugin.Digest != "" && (len(p.wants) > 0 || p.confirms)
 }
 
+// consultsAboutFiles reports whether answers of the operator can add to the files that lines grant.
+func (p *Policy) consultsAboutFiles() bool {
+	return p.consults() && (slices.ContainsFunc(p.plugin.Grants.Lines(), func(l grant.Grant) bool { return l.Ask && isFile(l) }) ||
+		slices.ContainsFunc(p.wants, func(w Want) bool { return slices.ContainsFunc(w.Grants.Lines(), isFile) }))
+}
+
+func isFile(l grant.Grant) bool { return l.Family == grant.FS }
+
 // consultNow is consult without the journal.
 func (c *consents) consultNow(ctx context.Context, e effect, d grant.Decision, r *refusal) (grant.Decision, *refusal) {
 	open := d.Ask || d.Grant == nil && !d.Beyond && !d.SpellOut
@@ -211,7 +219,9 @@ func (c *consents) stand() {
 	raw := c.rules.replay.recall("stands", func() []byte {
 		var fresh []store.Grant
 		for _, a := range c.found(c.rules.policy.host.stop) {
-			standing := func(line grant.Grant) bool { return c.rules.kindOf(line.Family).standing }
+			standing := func(line grant.Grant) bool {
+				return c.rules.kindOf(line.Family).standing && c.rules.policy.consultsAboutFiles()
+			}
 			if !slices.Contains(c.stood, a.ID) && slices.ContainsFunc(c.rules.lines(a.Line), standing) {
 				fresh = append(fresh, a)
 			}

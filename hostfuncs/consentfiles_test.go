@@ -39,6 +39,22 @@ func TestConsent_onceHoldsForOneCallOnFiles(t *testing.T) {
 	f.silent()
 }
 
+// An answer about a file counts as long as the plugin may ask about files: it ends with the line that asked.
+func TestConsent_answerAboutAFileEndsWithItsLine(t *testing.T) {
+	t.Parallel()
+	home := world(t)
+	f := newOffice(t, false, hostfuncs.Options{Home: home}, nil, "fs: read ~/work/** {ask: true}", "net: GET https://a.example/** {ask: true}")
+	readFile(f.call().Files(), home+"/work/a.txt")
+	f.allow(f.waiting().ID, store.Answer{})
+	for _, lines := range [][]string{{"fs: read ~/other/c.txt {ask: true}"}, {"net: GET https://a.example/** {ask: true}"}} {
+		f.plugin.Grants = mustSet(t, lines...)
+		_, e := readFile(f.call().Files(), home+"/work/a.txt")
+		if files := strings.HasPrefix(lines[0], "fs"); (e == 0) != files {
+			t.Errorf("%s: got errno %v, want %v that the answer counts", lines[0], e, files)
+		}
+	}
+}
+
 // TestConsent_listingIsAboutNames checks that a question about listing a folder is about its names: the answer shows
 // them, and a want must cover them.
 func TestConsent_listingIsAboutNames(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sallyport-mcp/sallyport/hostfuncs/grant"
 	"github.com/sallyport-mcp/sallyport/hostfuncs/wasi"
 	"github.com/sallyport-mcp/sallyport/runtime"
 )
@@ -35,7 +34,7 @@ func (g *Gate) guardStart(o *wasi.Options) {
 	}
 	p := g.policy.calls()
 	o.Random = &seedOnly{Reader: o.Random}
-	o.Tree = &unread{Tree: o.Tree, any: p.consults() || slices.ContainsFunc(p.plugin.Grants.Lines(), func(l grant.Grant) bool { return l.Family == grant.FS })}
+	o.Tree = &unread{Tree: o.Tree, any: p.consultsAboutFiles() || slices.ContainsFunc(p.plugin.Grants.Lines(), isFile)}
 }
 
 // seedOnly is a source of random numbers for the seed of a language's runtime, which is the first read. Keys and names

@@ -74,20 +74,27 @@ const imageTime = "2026-01-01T00:00:0"
 func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		handshake, config string
-		image             bool
+		handshake, config, wants string
+		image                    bool
 	}{
-		{"", "", true},
-		{"", "{server: {state: fresh}}", false},
-		{"random", "", false},
-		{"asks", "", false},
-		{"file", "", true}, // without a grant there are no files
-		{"file", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", false},
-		{"folder", "", true}, // the working directory is there in each call
-		{"folder", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", false},
+		{"", "", "", true},
+		{"", "{server: {state: fresh}}", "", false},
+		{"random", "", "", false},
+		{"asks", "", "", false},
+		{"file", "", "", true}, // without a grant there are no files
+		{"file", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", "", false},
+		{"file", "{server: {grants: [{net: GET https://a.example/**, ask: true}]}}", "", true}, // an answer grants no files
+		{"file", "", "net: GET https://a.example/**", true},
+		{"file", "", "fs: read /workspace/**", false},
+		{"folder", "", "", true}, // the working directory is there in each call
+		{"folder", "{server: {grants: [fs: read " + t.TempDir() + "/**]}}", "", false},
 	} {
-		t.Run(c.handshake+c.config, func(t *testing.T) {
-			s := connect(t, "plugins: "+c.config, badServer(t, c.handshake))
+		t.Run(c.handshake+c.config+c.wants, func(t *testing.T) {
+			dir := badServer(t, c.handshake)
+			if c.wants != "" {
+				described(t, dir, "server: {}\nwants: ["+c.wants+"]\n")
+			}
+			s := connect(t, "plugins: "+c.config, dir)
 			var early []string
 			for range 3 {
 				got := text(call(t, s, "server-born", nil))
