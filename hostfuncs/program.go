@@ -24,6 +24,7 @@ type process struct {
 	stdout, stderr io.Writer
 	polls          bool // the standard streams are non-blocking
 	waits          func(next time.Duration)
+	reads          func(wall bool)
 	clock          func() // see runtime.CommandLine
 	traced         bool
 }
@@ -44,7 +45,7 @@ func (g *Gate) LaunchServer(l runtime.CommandLine, c runtime.Conversation) runti
 		stderr = io.Discard
 	}
 	g.Launch(l, in.Pipe, c.Stdout, stderr)
-	g.program.polls, g.program.waits = c.Polls, c.Waits
+	g.program.polls, g.program.waits, g.program.reads = c.Polls, c.Waits, c.Reads
 	return in
 }
 
@@ -123,7 +124,7 @@ func (p *process) run(o *wasi.Options) {
 			o.Env = append(o.Env, variable)
 		}
 	}
-	o.Nonblock, o.Waits = p.polls, p.waits
+	o.Nonblock, o.Waits, o.Reads = p.polls, p.waits, p.reads
 	o.Stdin, o.Stdout, o.Stderr = p.stdin, p.stdout, io.MultiWriter(o.Stderr, p.stderr)
 	switch {
 	case p.clock != nil: // its trace is not for the log

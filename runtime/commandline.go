@@ -38,4 +38,7 @@ type Conversation struct {
 	// Suspend.
 	Polls bool
 	Waits func(next time.Duration)
+	// Reads, if not nil, is called when the guest reads a clock, before the reading. wall tells the time of day from the
+	// monotonic clock. It may call Suspend.
+	Reads func(wall bool)
 }

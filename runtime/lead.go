@@ -17,7 +17,7 @@ type Leader interface {
 	LeadIn(lead string) Request
 }
 
-// ErrLeadAgain is the error of a first LeadIn request, whose outcome the second one needs.
+// ErrLeadAgain is the error of a first LeadIn request, or of a first warm-up of a Greeter, whose outcome the second one needs.
 var ErrLeadAgain = errors.New("the request is to be repeated")
 
 // leadFuel bounds a LeadIn request, in units of fuel: a quarter of a second or so.

@@ -76,6 +76,17 @@ func (in *Instance) Unused() (from, to uint32, ok bool) {
 	return uint32(low), uint32(sp[0]), true
 }
 
+// OnGoroutine reports whether a guest that is in clock_time_get is there on the stack of a goroutine. On the stack that it
+// started on it may be in the start of Go's runtime, where it cannot be resumed.
+func (in *Instance) OnGoroutine() bool {
+	_, sp, ok := in.Unused()
+	end := in.module.Info.Stack
+	return ok && (sp > end || uint64(sp)+startStack <= uint64(end))
+}
+
+// startStack is the size of the stack that a program of Go starts on, in bytes.
+const startStack = 8192
+
 // The globals of a program that Go linked, by their numbers: the stack pointer and the running goroutine.
 const stackGlobal, goroutineGlobal = 0, 2
 

@@ -21,6 +21,7 @@ type goProgram struct {
 	imported                 string
 	callers                  int
 	running                  int64 // the address of the running goroutine
+	stack                    int64 // the end of its stack; 0 for the stack that it started on
 }
 
 // newClockedProgram returns a goProgram that reads the clock.
@@ -67,7 +68,11 @@ func (p *goProgram) module() *w.Module {
 	m.Func(i32, i32, []byte{w.I32, w.I64}, p.wait...) // 1
 	m.Func(i32, i32, nil, w.I32Const(0))              // 2: starts the scheduler
 	m.Func(nil, nil, nil, p.loop...)                  // 3
-	goroutine := m.Func(i32, i32, nil, w.I32Const(64), w.I32Const(64), w.I32Load(0), w.I32Const(1), []byte{0x6a}, w.I32Store(0),
+	onStack := [][]byte{}
+	if p.stack != 0 {
+		onStack = [][]byte{w.I32Const(int32(p.stack)), w.GlobalSet(0)}
+	}
+	goroutine := m.Func(i32, i32, nil, w.Code(onStack...), w.I32Const(64), w.I32Const(64), w.I32Load(0), w.I32Const(1), []byte{0x6a}, w.I32Store(0),
 		w.GlobalGet(0), w.I32Const(8), []byte{0x6b}, w.GlobalSet(0),
 		w.GlobalGet(0), w.I64Const(0), w.I64Store(0), w.I32Const(0), w.Call(waits))
 	if p.clock != nil {
@@ -249,6 +254,44 @@ func TestInstance_Unused_isWithinTheBoundsOfTheStack(t *testing.T) {
 	}
 }
 
+// The image of a start may end at a reading of a clock by a goroutine: the start of Go's runtime has not gone on from another
+// stack.
+func TestInstance_OnGoroutine_isNotOnTheStackOfTheStart(t *testing.T) {
+	const running = 128
+	for name, c := range map[string]struct {
+		stack     int64
+		low, high uint64
+		clocked   bool
+		want      bool
+	}{
+		"a goroutine":            {32768 + 1024, 32768, 32768 + 1024, true, true},
+		"the start":              {0, 512, 1024, true, false},
+		"the end of its stack":   {1040 + 8, 512, 512 + 1024, true, false},
+		"behind it":              {1040 + 16, 512, 512 + 1024, true, true},
+		"bounds of another one":  {32768 + 1024, 16384, 32768, true, false},
+		"a guest without clocks": {32768 + 1024, 32768, 32768 + 1024, false, false},
+	} {
+		p := newGoProgram()
+		if c.clocked {
+			p = newClockedProgram()
+		}
+		p.stack, p.running = c.stack, running
+		d := serve(func(ctx context.Context, in *runtime.Instance) (json.RawMessage, error) {
+			if _, err := in.Call(ctx, "_start"); !errors.Is(err, runtime.ErrSuspended) {
+				t.Errorf("%s: got %v, want a suspended guest", name, err)
+			}
+			in.Memory().Write(running, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, c.low), c.high))
+			if got := in.OnGoroutine(); got != c.want {
+				t.Errorf("%s: got %v, want %v", name, got, c.want)
+			}
+			return json.RawMessage("1"), nil
+		})
+		if _, err := runtime.NewPool(compile(t, polled(t, runtime.Suspend), p.module()), d, nil).Call(t.Context(), runtime.Request{}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The state of a kept instance that a call discards is lost, which the next call is told once.
 func TestInstance_Discard_isToldToTheNextCall(t *testing.T) {
 	discards := true
@@ -283,6 +326,51 @@ func (g greeting) Serve(ctx context.Context, in *runtime.Instance, r runtime.Req
 		return nil, runtime.AskErrorf(runtime.KindDenied, "not yet")
 	}
 	return g.run.Serve(ctx, in, r)
+}
+
+// halfway is a dialect whose handshake fails, and whose second warm-up has an outcome. Calls return what they found.
+type halfway struct {
+	run
+	warmed *int
+	fails  bool
+}
+
+func (h halfway) WarmUp() runtime.Request {
+	*h.warmed++
+	return runtime.Request{Method: fmt.Sprint("warm ", *h.warmed)}
+}
+func (halfway) GreetFuel() uint64 { return 1_000_000 }
+
+func (h halfway) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request) (json.RawMessage, error) {
+	switch {
+	case r.Method == "warm 1":
+		in.Note("of the first one")
+		return nil, fmt.Errorf("%w: not wholly", runtime.ErrLeadAgain)
+	case r.Method == "warm 2" && h.fails:
+		return nil, errors.New("not at all")
+	case r.Method == "warm 2":
+		in.Note("begun")
+		return json.RawMessage("null"), nil
+	}
+	return json.Marshal(in.Noted())
+}
+
+// A handshake that fails may be followed by a shorter warm-up, whose image all calls have. If that fails too, they have
+// none of either.
+func TestPool_warmUp_isRepeatedOnce(t *testing.T) {
+	for fails, want := range map[bool]string{false: `"begun"`, true: "null"} {
+		warmed, reasons := 0, []string{}
+		pool := runtime.NewPool(compile(t, hostF(t, one), guest(w.I32Const(7))), halfway{warmed: &warmed, fails: fails},
+			&runtime.PoolOptions{Cold: func(err error) { reasons = append(reasons, err.Error()) }})
+		for range 2 {
+			if got := answerOf(t, pool, runtime.Request{}); got != want {
+				t.Errorf("%v: got %s, want %s", fails, got, want)
+			}
+		}
+		if warmed != 2 || len(reasons) > 0 != fails {
+			t.Errorf("%v: got %d warm-ups and the reasons %q, want 2, and the reason of the second one if it fails", fails, warmed, reasons)
+		}
+	}
 }
 
 // Calls begin without a handshake that failed, once, and the reason is passed on.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,7 @@ type Warmer interface {
 }
 
 // Greeter is implemented by a Warmer whose warm-up is a handshake, without which each call begins with it: it may take
-// longer.
+// longer. A warm-up that fails with ErrLeadAgain is followed by another one, in another instance.
 type Greeter interface {
 	Warmer
 	// GreetFuel bounds the warm-up in place of the usual bound, in units of fuel.
@@ -83,7 +84,7 @@ func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMess
 		return nil, nil, err
 	}
 	if w, ok := p.dialect.(Warmer); ok && !p.warmth.noRequest.Load() {
-		described = p.warmUp(c, in, w)
+		described, err = p.warmUp(c, in, w)
 	}
 	if in.end() == ready {
 		return in, described, nil
@@ -92,25 +93,30 @@ func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMess
 	if ctx.Err() != nil {
 		return nil, nil, outOfTime(ctx, ctx.Err(), "")
 	}
-	p.warmth.noRequest.Store(true)
+	p.warmth.noRequest.Store(!errors.Is(err, ErrLeadAgain))
 	return p.started(ctx)
 }
 
-// warmUp runs the dialect's warm-up and returns its result. An error shows in in.phase.
-func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) json.RawMessage {
+// warmUp runs the dialect's warm-up and returns its result. An error shows in in.phase, if it is one.
+func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) (json.RawMessage, error) {
 	g, greets := w.(Greeter)
 	if !greets {
 		in.tank.fill(warmFuel)
 		result, _ := p.guarded(c, in, w.WarmUp())
-		return result
+		return result, nil
 	}
 	in.tank.fill(g.GreetFuel())
 	result, err := p.guarded(c, in, w.WarmUp())
 	if err != nil {
 		in.phase = running
+	}
+	switch {
+	case errors.Is(err, ErrLeadAgain):
+		p.module.engine.log.Debug("the warm-up of a plugin is repeated", "reason", err)
+	case err != nil:
 		p.warmth.cold(err)
 	}
-	return result
+	return result, err
 }
 
 // warmOwn runs the guest's own warm-up, if it has one. After an error the instance can only be closed.

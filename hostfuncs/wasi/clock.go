@@ -28,6 +28,9 @@ func clockResGet(c call, p []uint64) Errno {
 //
 //	clock_time_get(id i32, precision i64, result ptr) -> errno    EINVAL no such clock, EFAULT
 func clockTimeGet(c call, p []uint64) Errno {
+	if c.reads != nil {
+		c.reads(p[0] == clockRealtime)
+	}
 	now, e := c.clock(p[0])
 	if e != ESUCCESS {
 		return e

@@ -412,6 +412,20 @@ func TestClock_readsOptions(t *testing.T) {
 	}
 }
 
+// Readings are told where a guest can be suspended: in clock_time_get, and in no other function that looks at a clock.
+func TestClock_tellsEachReading(t *testing.T) {
+	var told []bool
+	c := newCaller(t, wasi.Options{Reads: func(wall bool) { told = append(told, wall) }})
+	for _, id := range []uint64{1, 0, 1, 1} {
+		c.must("clock_time_get", id, 0, out)
+	}
+	c.subscribe(0, 0, 1, 0, 0)
+	c.poll(1)
+	if want := []bool{false, true, false, false}; !slices.Equal(told, want) {
+		t.Errorf("got %v, want %v", told, want)
+	}
+}
+
 func TestRandom_fillsMemory(t *testing.T) {
 	c := newCaller(t, wasi.Options{Random: strings.NewReader("0123456789")})
 	c.must("random_get", buf, 8)

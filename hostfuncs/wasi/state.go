@@ -59,6 +59,10 @@ type Options struct {
 	Now       func() time.Time
 	Monotonic func() int64
 
+	// Reads, if not nil, is called by clock_time_get before it reads a clock, the wall clock or the other one. It may end
+	// the guest.
+	Reads func(wall bool)
+
 	// Sleep returns the actual duration of a poll that waits for the given duration; nil leaves it unchanged.
 	Sleep func(time.Duration) time.Duration
 
@@ -74,6 +78,7 @@ type State struct {
 	mount     func() Tree // of the tree
 	now       func() time.Time
 	monotonic func() int64
+	reads     func(wall bool)
 	sleep     func(time.Duration) time.Duration
 	random    io.Reader
 	climbed   func(folder, path string)
@@ -109,6 +114,7 @@ func NewState(o Options) *State {
 		mount:     o.Mount,
 		now:       o.Now,
 		monotonic: o.Monotonic,
+		reads:     o.Reads,
 		sleep:     o.Sleep,
 		random:    o.Random,
 		climbed:   o.Climbed,

@@ -18,6 +18,8 @@ import (
 const (
 	// latest is the newest version of the protocol with a handshake.
 	latest = "2025-11-25"
+	// initialize is the method of the handshake.
+	initialize = "initialize"
 	// progressToken is the token of the request of a call.
 	progressToken = `"sallyport"`
 	// maxMessages limits the messages and other lines of a server in one call.
@@ -57,6 +59,8 @@ type conversation struct {
 	// settles makes the guest run on after the answer, until it waits. Without it the answer ends the guest.
 	settles bool
 	greets  bool // it prepares all calls, and none is served
+	// readings, with greets, are those of the start.
+	readings *readings
 
 	line     []byte          // the start of an incomplete line
 	received int             // lines
@@ -82,7 +86,7 @@ func newConversation(ctx context.Context, in *runtime.Instance) *conversation {
 // greet sends the first message of the handshake.
 func (c *conversation) greet(client client) {
 	c.client = client
-	c.request("initialize", json.RawMessage(`{"protocolVersion":"`+latest+`",`+
+	c.request(initialize, json.RawMessage(`{"protocolVersion":"`+latest+`",`+
 		`"capabilities":{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}},`+
 		`"clientInfo":{"name":"sallyport","version":"1"}}`))
 }
@@ -212,7 +216,7 @@ func (c *conversation) response(m *jsonrpc.Message) {
 		return
 	}
 	c.method = ""
-	if method == "initialize" {
+	if method == initialize {
 		c.initialized(m)
 		return
 	}

@@ -30,12 +30,14 @@ const (
 // StateSession and StatePlugin a call ends when the server waits again, and the next one continues there.
 type resuming struct {
 	*dialect
-	varies atomic.Bool // the lists of a kept server have changed
+	clocked bool         // it can also be suspended where it reads a clock
+	begins  atomic.Int64 // the reading at which the image ends, if it does not end behind the handshake; see readings
+	varies  atomic.Bool  // the lists of a kept server have changed
 }
 
-// settled is the note of an instance whose server waits behind the handshake.
+// settled is the note of an instance whose server waits behind the handshake, or has not completed it.
 type settled struct {
-	greeting json.RawMessage // the result of initialize
+	greeting json.RawMessage // the result of initialize, which was sent; nil if it is awaited
 	kept     bool            // it has served a call
 	id       int             // of the last request
 	line     []byte          // the start of an incomplete line of output
@@ -44,8 +46,13 @@ type settled struct {
 	waits    int             // the cancelled request that the server was not told of; 0 for none
 }
 
-// WarmUp returns the request that completes the handshake.
-func (*resuming) WarmUp() runtime.Request { return runtime.Request{Method: greetMethod} }
+// WarmUp returns the request that completes the handshake, or one that starts the server up to its first effect.
+func (r *resuming) WarmUp() runtime.Request {
+	if r.begins.Load() > 0 {
+		return runtime.Request{Method: beginMethod}
+	}
+	return runtime.Request{Method: greetMethod}
+}
 
 // GreetFuel implements runtime.Greeter.
 func (*resuming) GreetFuel() uint64 { return greetFuel }
@@ -54,11 +61,14 @@ func (*resuming) GreetFuel() uint64 { return greetFuel }
 func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.Request) (json.RawMessage, error) {
 	behind, resumes := in.Noted().(*settled)
 	greets := req.Method == greetMethod
+	if req.Method == beginMethod {
+		return r.begin(ctx, in)
+	}
 	if !resumes && !in.Kept() && !greets || r.err != nil {
 		return r.dialect.Serve(ctx, in, req)
 	}
 	c := newConversation(ctx, in)
-	c.settles, c.greets = in.Kept() || greets, greets
+	c.settles, c.greets, c.readings = in.Kept() || greets, greets, &readings{c: c}
 	if err := r.open(c); err != nil {
 		return nil, err
 	}
@@ -68,6 +78,10 @@ func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.
 	}
 	var err error
 	switch {
+	case resumes && behind.greeting == nil:
+		c.client, c.id, c.line, c.method = r.clientFor(c, req), behind.id, slices.Clip(behind.line), initialize
+		c.input.Send(behind.unread)
+		err = in.ResumeClock(ctx)
 	case resumes:
 		behind.resume(c, r.clientFor(c, req))
 		err = in.Resume(ctx)
@@ -89,6 +103,9 @@ func (r *resuming) Serve(ctx context.Context, in *runtime.Instance, req runtime.
 		r.varies.Store(true)
 	}
 	result, err := c.outcome(err, r.manifest == nil)
+	if greets {
+		return result, r.again(ctx, c.readings, err)
+	}
 	return result, lost(in, err)
 }
 

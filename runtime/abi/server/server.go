@@ -72,7 +72,8 @@ func (*dialect) Bind(m *runtime.Module) runtime.Dialect {
 	d := &dialect{polls: bytes.Contains(producers, []byte("Go cmd/compile")), command: alone()}
 	d.read(m)
 	if d.polls && m.Resumable() {
-		return &resuming{dialect: d}
+		_, clocked := m.Clocked()
+		return &resuming{dialect: d, clocked: clocked}
 	}
 	return ending{d}
 }
@@ -125,7 +126,11 @@ func (d *dialect) open(c *conversation) error {
 		return errors.New("the gate cannot run servers")
 	}
 	c.gate = runtime.GateFrom(c.ctx)
-	c.input = gate.LaunchServer(d.command, runtime.Conversation{Stdout: c, Stderr: &c.dials, Unread: maxUnread, Polls: d.polls, Waits: c.waits})
+	o := runtime.Conversation{Stdout: c, Stderr: &c.dials, Unread: maxUnread, Polls: d.polls, Waits: c.waits}
+	if c.greets {
+		o.Reads = c.readings.note
+	}
+	c.input = gate.LaunchServer(d.command, o)
 	return nil
 }
 
