@@ -202,6 +202,29 @@ func wholeAnswer(t *testing.T, r *mcp.CallToolResult, err error) string {
 	return plain(raw)
 }
 
+// The start of the server takes over 700 million units of fuel, half of which initialize its packages. Set up as the page does, calls
+// begin behind it, and with a host of one's own in the middle, where the server asks that host how it is set up.
+func TestServers_githubCallsBeginInAnImage(t *testing.T) {
+	g, page := newGitHubStandIn(t), readGitHubPage(t)
+	dir := folder(t, filepath.Join(githubServer(t, ""), "plugins", "github.wasm"))
+	put(t, filepath.Join(dir, "github.tool.yaml"), []byte(page.toolFile))
+	for _, c := range []struct {
+		dir, config string
+		most        float64
+	}{
+		{dir, page.config, 300_000_000},
+		{githubPlugin(t, g), g.addressed(page.config), 500_000_000},
+	} {
+		s := connect(t, c.config, c.dir)
+		for range 2 {
+			r := call(t, s, "github-create_repository", map[string]any{"name": "new"})
+			if fuel := fuelOf(r); !strings.Contains(text(r), "no grant allows it") || fuel > c.most {
+				t.Errorf("got %.300s with %.0f units of fuel, want a refusal of its request with at most %.0f", text(r), fuel, c.most)
+			}
+		}
+	}
+}
+
 // The server puts some arguments into the address as they are, so that a commit of octo/hello can be one of
 // other/secret.
 func TestServers_githubReachesOnlyTheRepositoryOfTheCall(t *testing.T) {
