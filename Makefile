@@ -81,8 +81,8 @@ test: fmt $(BIN) plugins $(STRICT) ## every test that needs only Go, make and gi
 	cd cmd/sallyport-sigstore && CGO_ENABLED=0 ../../$(STRICT) ./...
 
 # The shortest first, so that what is broken is soon known. Those of WAITING wait for other processes half of the time.
-QUICK := check deploy spec cross registry conformance goroot oracles decoders
-WAITING := postgres signin dashboard challenges clients browser
+QUICK := check deploy spec cross registry conformance goroot oracles decoders challenges
+WAITING := postgres signin dashboard clients browser
 LONG := servers programs dist-test portable race fuzz
 test-all: ## everything else, with what it needs
 	@set -e; run() { begin=$$(date +%s); echo "== make $$*"; $(MAKE) --no-print-directory "$$@"; echo "== make $$* took $$(($$(date +%s) - begin)) s"; }; \

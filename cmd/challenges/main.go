@@ -1,5 +1,5 @@
 // Challenges reads the output of go test -v and prints a line for each of the 33 guarantees that the host gives a
-// plugin: passed, failed or missing. It fails unless a test holds each of them.
+// plugin: passed, failed or missing, and what a failed test said. It fails unless a test holds each of them.
 //
 //	go test ./cmd/sallyport -run TestChallenge -count=1 -v | go run ./cmd/challenges
 package main
@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // names returns the guarantees, in order.
@@ -43,7 +44,9 @@ func table(in io.Reader, out io.Writer) (failed bool, err error) {
 	outcome := map[int]string{}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
+	var said []string // since the last test that ended
 	for lines.Scan() {
+		said = append(said, lines.Text())
 		m := result.FindStringSubmatch(lines.Text())
 		if m == nil {
 			failed = failed || lines.Text() == "FAIL"
@@ -53,6 +56,10 @@ func table(in io.Reader, out io.Writer) (failed bool, err error) {
 		if outcome[n] != "FAIL" { // one failure of several tests is a failure
 			outcome[n] = m[1]
 		}
+		if m[1] == "FAIL" {
+			fmt.Fprintln(out, strings.Join(said, "\n"))
+		}
+		said = nil
 	}
 	passed := 0
 	for i, name := range names() {

@@ -24,6 +24,8 @@ func TestTable_hasARowForEachChallenge(t *testing.T) {
 	}{
 		{"passed", all(0, "PASS\n"), " 3  stderr discipline        passed\n", false},
 		{"failed", all(9, "--- FAIL: TestChallenge09_binary (0.1s)\n--- PASS: TestChallenge09_text (0s)\nFAIL\n"), " 9  binary                   FAILED\n", true},
+		{"says why", all(9, "--- PASS: TestChallenge09_text (0s)\n=== RUN\n    x_test.go:7: got 1, want 2\n--- FAIL: TestChallenge09_binary (0.1s)\nFAIL\n"),
+			"=== RUN\n    x_test.go:7: got 1, want 2\n--- FAIL: TestChallenge09_binary (0.1s)\n 1  exit codes", true},
 		{"skipped", all(9, "--- SKIP: TestChallenge09_binary (0.1s)\nPASS\n"), " 9  binary                   SKIPPED\n", true},
 		{"all passed", all(0, "PASS\n"), "33 of 33\n", false},
 		{"missing", all(33, "PASS\n"), "33  audit trail              MISSING: no test holds it\n", true},

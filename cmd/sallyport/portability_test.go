@@ -33,8 +33,14 @@ func TestChallenge27_portability(t *testing.T) {
 
 	args := map[string]any{"time": "2026-01-02T03:04:05Z", "to": []string{"Asia/Tokyo"}}
 	here := text(call(t, connect(t, "", dir), "time-convert", args))
-	cmd := exec.Command(emulator, other, "serve", dir, "--config", os.DevNull, "--state", t.TempDir(), "--log-level", "error")
-	there := text(call(t, session(t, commandTransport(cmd), nil), "time-convert", args))
+	options := []string{dir, "--config", os.DevNull, "--state", t.TempDir(), "--log-level", "error"}
+	emulated := func(command string) *exec.Cmd {
+		return exec.Command(emulator, append([]string{other, command}, options...)...)
+	}
+	if out, err := emulated("compile").CombinedOutput(); err != nil { // the first list would not wait for it long enough
+		t.Fatalf("%v: %s", err, out)
+	}
+	there := text(call(t, session(t, commandTransport(emulated("serve")), nil), "time-convert", args))
 	if here != there || !strings.Contains(here, "2026-01-02T12:04:05+09:00") {
 		t.Errorf("amd64: %s\narm64: %s", here, there)
 	}
