@@ -16,12 +16,6 @@ const (
 	manyServers, someServers = 100, 5
 )
 
-// wasmtimeScript runs a server in wasmtime, by its package for Python.
-var (
-	wasmtimeScript = filepath.Join("cmd", "bench", "testdata", "wasmtime", "serve.py")
-	wasmtimePython = filepath.Join("build", "wasmtime", "bin", "python")
-)
-
 // nativeServer is that server, built for this machine.
 var nativeServer = filepath.Join("build", "bench", "sdkserver", "hello")
 
@@ -75,19 +69,15 @@ func benchIdleServers(ctx context.Context, o options) ([]row, error) {
 	return rows, nil
 }
 
-// compareServers measures the ways to run the server in turn. In wasmtime, the engine with the better code, one process
-// keeps it for all calls.
+// compareServers measures the ways to run the server in turn.
 func compareServers(ctx context.Context, o options, inFlight int) ([]row, error) {
-	ways := []string{"native", "wasmtime", "call", "session", "fresh"}
+	ways := []string{"native", "call", "session", "fresh"}
 	servers, results := map[string]*server{}, map[string]*measured{}
 	for _, way := range ways {
 		var err error
-		switch way {
-		case "native":
+		if way == "native" {
 			servers[way], err = launchCommand(exec.CommandContext(ctx, nativeServer), "stdio")
-		case "wasmtime":
-			servers[way], err = launchCommand(exec.CommandContext(ctx, wasmtimePython, wasmtimeScript, guestFile("sdkserver")), "stdio")
-		default:
+		} else {
 			servers[way], err = launchHost(ctx, "sdkserver_"+way, guestFile("sdkserver"), way, "stdio")
 		}
 		if err != nil {
