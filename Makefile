@@ -195,7 +195,7 @@ build/bench/node/node_modules: cmd/bench/testdata/toolsnode/package.json cmd/ben
 	cd build/bench/node && npm ci --no-audit --no-fund
 	@touch $@
 
-bench: $(BIN) plugins build/bench/node/node_modules build/wasmtime/bin/python ## one table of numbers, and build/bench.json
+bench: $(BIN) plugins build/bench/node/node_modules ## one table of numbers, and build/bench.json
 	@$(POSTGRESQL)
 	cp cmd/bench/testdata/toolsnode/server.mjs build/bench/node/
 	go run ./cmd/bench -o build/bench.json
