@@ -54,13 +54,29 @@ func (e *Engine) KeepPlain(digests []string) {
 	}
 	var marks []string
 	for _, digest := range digests {
-		if p, ok := e.preparedBefore(digest); ok {
-			marks = append(marks, p.Mark)
+		if mark := e.mark(digest); mark != "" {
+			marks = append(marks, mark)
 		}
 	}
 	if err := e.folder.KeepPlain(marks, maxPlain); err != nil {
 		e.log.Warn("the cache of compiled plugins cannot be written", "error", err)
 	}
+}
+
+// mark returns the mark of a module that this run has loaded or a former one has compiled, "" if there is none.
+func (e *Engine) mark(digest string) string {
+	if c := e.loaded.find(digest); c != nil {
+		_ = c.release(nil) // of memory only
+		return c.Mark
+	}
+	if !e.Compiled(digest) {
+		return ""
+	}
+	p, _ := e.preparedBefore(digest)
+	if p == nil {
+		return ""
+	}
+	return p.Mark
 }
 
 // plainCode remembers the modules of the last KeepPlain.

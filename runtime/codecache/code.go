@@ -40,17 +40,24 @@ const (
 //	for each piece of the entry: its size in the file, 4 bytes · its sum, 8 bytes
 //	the pieces, each compressed unless that makes it no smaller
 func (f Folder) PutCode(mark string, key [KeySize]byte, entry io.Reader) error {
-	return f.putCode(mark, key, entry, false)
-}
-
-func (f Folder) putCode(mark string, key [KeySize]byte, entry io.Reader, plain bool) error {
-	table, pieces, size, err := split(entry, plain)
+	s, err := split(entry, false)
 	if err != nil {
 		return err
 	}
-	parts := append([][]byte{headOfCode(mark, key, size, table), table}, pieces...)
+	return f.replaceCode(mark, key, s)
+}
+
+// parts are an entry as it is stored.
+type parts struct {
+	size   uint64 // of the entry, in bytes
+	table  []byte
+	pieces [][]byte
+}
+
+func (f Folder) replaceCode(mark string, key [KeySize]byte, s parts) error {
+	all := append([][]byte{headOfCode(mark, key, s.size, s.table), s.table}, s.pieces...)
 	return replace(f.codeFile(mark), func(w *os.File) error {
-		for _, part := range parts {
+		for _, part := range all {
 			if _, err := w.Write(part); err != nil {
 				return err
 			}
@@ -61,8 +68,8 @@ func (f Folder) putCode(mark string, key [KeySize]byte, entry io.Reader, plain b
 
 var errTooLarge = errors.New("the machine code is too large to be kept")
 
-// split returns the pieces of an entry as they are stored, their table, and the size of the entry in bytes.
-func split(entry io.Reader, plain bool) (table []byte, pieces [][]byte, size uint64, err error) {
+// split returns an entry as it is stored, plain or compressed.
+func split(entry io.Reader, plain bool) (s parts, err error) {
 	for {
 		raw := make([]byte, piece)
 		n, err := io.ReadFull(entry, raw)
@@ -73,17 +80,17 @@ func split(entry io.Reader, plain bool) (table []byte, pieces [][]byte, size uin
 					stored = block
 				}
 			}
-			pieces = append(pieces, stored)
-			table = binary.LittleEndian.AppendUint32(table, uint32(len(stored)))
-			table = binary.LittleEndian.AppendUint64(table, xxhash.Sum64(stored))
+			s.pieces = append(s.pieces, stored)
+			s.table = binary.LittleEndian.AppendUint32(s.table, uint32(len(stored)))
+			s.table = binary.LittleEndian.AppendUint64(s.table, xxhash.Sum64(stored))
 		}
-		switch size += uint64(n); {
-		case size > maxModule:
-			return nil, nil, 0, errTooLarge
+		switch s.size += uint64(n); {
+		case s.size > maxModule:
+			return parts{}, errTooLarge
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return table, pieces, size, nil
+			return s, nil
 		case err != nil:
-			return nil, nil, 0, err
+			return parts{}, err
 		}
 	}
 }
