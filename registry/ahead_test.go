@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +39,12 @@ func TestLoader_compilesAheadOfTheFirstCall(t *testing.T) {
 // cachedEngine returns an engine with a cache folder, which has compiled some files.
 func cachedEngine(t *testing.T, files ...string) *spruntime.Engine {
 	t.Helper()
-	engine, err := spruntime.NewEngine(t.Context(), &spruntime.EngineOptions{CacheDir: t.TempDir(), Host: append(native.HostFuncs(), wasi.HostFuncs()...)})
+	return cachedEngineIn(t, t.TempDir(), files...)
+}
+
+func cachedEngineIn(t *testing.T, cache string, files ...string) *spruntime.Engine {
+	t.Helper()
+	engine, err := spruntime.NewEngine(t.Context(), &spruntime.EngineOptions{CacheDir: cache, Host: append(native.HostFuncs(), wasi.HostFuncs()...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +142,58 @@ func TestAhead_expectsTheMostUsed(t *testing.T) {
 			eventually(t, "unloaded", func() bool { return o.Engine.Stats().Loaded == 0 })
 		}
 		closeNow(t, r)
+	}
+}
+
+// The code of the two modules with the most calls is kept uncompressed when calls were counted, and no other.
+func TestAhead_keepsTheMostUsedPlain(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	var paths []string
+	text := func(i int) string { return strings.Repeat("a", i+1) } // its length is in the code: equal code is stored once
+	for i := range 3 {
+		paths = append(paths, guest{manifest: tools("say"), answer: says(text(i))}.write(t, dir, fmt.Sprintf("p%d.wasm", i)))
+	}
+	o := options(t, dir)
+	o.Engine, o.State = cachedEngineIn(t, cache, paths...), t.TempDir()
+	sizes := func() map[string]int64 {
+		files, err := os.ReadDir(filepath.Join(cache, "code"))
+		if err != nil || len(files) != len(paths) {
+			t.Fatalf("got %v, %v; want the code of %d modules", files, err, len(paths))
+		}
+		all := map[string]int64{}
+		for _, f := range files {
+			info, err := f.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[f.Name()] = info.Size()
+		}
+		return all
+	}
+	// grown returns the names of the files that are larger than packed ones, after calls of each plugin.
+	packed := sizes()
+	grown := func(calls ...int) (names []string) {
+		r := open(t, o)
+		for i, n := range calls {
+			for range n {
+				wantSays(t, r, fmt.Sprintf("p%d-say", i), text(i))
+			}
+		}
+		closeNow(t, r)
+		for name, size := range sizes() {
+			if size > packed[name] {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	first, same, changed := grown(5, 3, 1), grown(1, 0, 0), grown(0, 0, 9)
+	if len(first) != 2 || !slices.Equal(first, same) {
+		t.Errorf("got plain code in %q and after one more call in %q, want that of two modules", first, same)
+	}
+	if len(changed) != 2 || slices.Equal(first, changed) {
+		t.Errorf("got plain code in %q before and in %q after calls of the third module, want it among two", first, changed)
 	}
 }
 
