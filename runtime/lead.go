@@ -13,12 +13,12 @@ type Leader interface {
 	// Lead names the image in which a request begins; "" is that of the started module.
 	Lead(req Request) string
 	// LeadIn returns the request that brings a started instance there, under the gate of the start. If it fails, the calls
-	// begin in the started module. It is repeated, in another instance, if it fails with ErrLeadAgain.
+	// begin in the started module. It is repeated, in another instance, if it fails with ErrAgain.
 	LeadIn(lead string) Request
 }
 
-// ErrLeadAgain is the error of a first LeadIn request, or of a first warm-up of a Greeter, whose outcome the second one needs.
-var ErrLeadAgain = errors.New("the request is to be repeated")
+// ErrAgain is the error of a first LeadIn request, or of a first warm-up of a Greeter, whose outcome the second one needs.
+var ErrAgain = errors.New("the request is to be repeated")
 
 // leadFuel bounds a LeadIn request, in units of fuel: a quarter of a second or so.
 const leadFuel = 10 * warmFuel
@@ -68,7 +68,7 @@ func (p *Pool) closeLeads() {
 // module.
 func (p *Pool) leadIn(ctx context.Context, lead string) (*template, error) {
 	in, err := p.led(ctx, lead)
-	if errors.Is(err, ErrLeadAgain) {
+	if errors.Is(err, ErrAgain) {
 		in, err = p.led(ctx, lead)
 	}
 	if err == nil {
@@ -97,7 +97,7 @@ func (p *Pool) led(ctx context.Context, lead string) (*Instance, error) {
 	}
 	in.tank.fill(leadFuel)
 	_, err = p.guarded(c, in, p.dialect.(Leader).LeadIn(lead))
-	if !errors.Is(err, ErrLeadAgain) {
+	if !errors.Is(err, ErrAgain) {
 		err = p.finish(c, err)
 	}
 	if left := in.end(); err == nil && left != ready {

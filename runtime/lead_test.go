@@ -27,7 +27,7 @@ func (d led) Serve(ctx context.Context, in *runtime.Instance, r runtime.Request)
 	if leads {
 		if d.leads[name]++; name == "30" && d.leads[name] == 1 {
 			in.Memory().Write(8, []byte{99}) // of an instance that is dropped
-			return nil, runtime.ErrLeadAgain
+			return nil, runtime.ErrAgain
 		}
 		n, _ := strconv.Atoi(name)
 		in.Memory().Write(8, []byte{byte(n)})

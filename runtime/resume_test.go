@@ -345,7 +345,7 @@ func (h halfway) Serve(ctx context.Context, in *runtime.Instance, r runtime.Requ
 	switch {
 	case r.Method == "warm 1":
 		in.Note("of the first one")
-		return nil, fmt.Errorf("%w: not wholly", runtime.ErrLeadAgain)
+		return nil, fmt.Errorf("%w: not wholly", runtime.ErrAgain)
 	case r.Method == "warm 2" && h.fails:
 		return nil, errors.New("not at all")
 	case r.Method == "warm 2":

@@ -16,7 +16,7 @@ type Warmer interface {
 }
 
 // Greeter is implemented by a Warmer whose warm-up is a handshake, without which each call begins with it: it may take
-// longer. A warm-up that fails with ErrLeadAgain is followed by another one, in another instance.
+// longer. A warm-up that fails with ErrAgain is followed by another one, in another instance.
 type Greeter interface {
 	Warmer
 	// GreetFuel bounds the warm-up in place of the usual bound, in units of fuel.
@@ -93,7 +93,7 @@ func (p *Pool) started(ctx context.Context) (_ *Instance, described json.RawMess
 	if ctx.Err() != nil {
 		return nil, nil, outOfTime(ctx, ctx.Err(), "")
 	}
-	p.warmth.noRequest.Store(!errors.Is(err, ErrLeadAgain))
+	p.warmth.noRequest.Store(!errors.Is(err, ErrAgain))
 	return p.started(ctx)
 }
 
@@ -111,7 +111,7 @@ func (p *Pool) warmUp(c *callContext, in *Instance, w Warmer) (json.RawMessage, 
 		in.phase = running
 	}
 	switch {
-	case errors.Is(err, ErrLeadAgain):
+	case errors.Is(err, ErrAgain):
 		p.module.engine.log.Debug("the warm-up of a plugin is repeated", "reason", err)
 	case err != nil:
 		p.warmth.cold(err)

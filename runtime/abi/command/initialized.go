@@ -164,7 +164,7 @@ func (p *Program) initialize(ctx context.Context, in *runtime.Instance, t *tool)
 		return nil, refused(errNoTrace)
 	}
 	p.traces.set(t.name, tr.last) // however the main function ended
-	return nil, runtime.ErrLeadAgain
+	return nil, runtime.ErrAgain
 }
 
 // The copies of an argument and of the variable of the trace that a guest may have, and its lists of arguments: those that

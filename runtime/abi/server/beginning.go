@@ -11,8 +11,7 @@ import (
 )
 
 // A server whose start has an effect, such as a request, cannot begin its calls behind the handshake: the effect is a
-// part of each call. They begin before it, in an image that has what the start did until then, such as the
-// initialization of all packages:
+// part of each call. They begin before it, in an image that holds the initialization of all packages:
 //
 //	runtime, packages │ the effect, the handshake, the request of the call
 //	     the image    │ each call
@@ -51,7 +50,7 @@ func (r *resuming) again(ctx context.Context, n *readings, err error) error {
 		return err
 	}
 	r.begins.Store(int64(n.last))
-	return fmt.Errorf("%w: %w", runtime.ErrLeadAgain, err)
+	return fmt.Errorf("%w: %w", runtime.ErrAgain, err)
 }
 
 // errUnsteady is the reason why a server has no image: it is not known to happen.

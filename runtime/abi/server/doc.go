@@ -11,8 +11,9 @@
 //	                                 stdout ─▶ the result, which ends the call
 //
 // Under runtime.StateCall all calls of a resumable guest (see runtime.Module.Resumable) begin behind the handshake, in
-// copies of one image, or before the first effect of a start that has one (see readings). Under StateSession and StatePlugin the guest runs on until it waits for input, is suspended
-// there, and continues with the next call. Others are started by each call, and end with it.
+// copies of one image, or before the first effect of a start that has one (see readings). Under StateSession and
+// StatePlugin the guest runs on until it waits for input, is suspended there, and continues with the next call. Others are
+// started by each call, and end with it.
 //
 // The guest writes on the goroutine of the call: a message is served within the write that completes it, and every
 // effect of the server belongs to a call.

@@ -1,8 +1,8 @@
 // Package heap delays the collection of garbage while the program starts: nearly all of a small heap is in use then, and
 // was collected five times before a host's first call.
 //
-// The delay begins with the packages of the program, of which libraries fill 10 MB. Go initializes packages whose imports
-// are done in the order of their paths, so this one has to import little, and comes before those libraries.
+// The delay begins while packages are initialized. Go initializes those whose imports are done in the order of their paths,
+// so this one has to import little, and comes before the libraries that fill the heap.
 package heap
 
 import (
