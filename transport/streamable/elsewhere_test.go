@@ -320,7 +320,7 @@ func TestPool_streamsWithoutTheStore(t *testing.T) {
 	stream := s.box.answer([]byte("1"))
 	stream.end([]byte(`"end"`))
 	s.box.saver.wait(t.Context())
-	if events, state := stream.open().next(); len(events) != 1 || state != streamEnded {
+	if events, state := stream.open().next(nil); len(events) != 1 || state != streamEnded {
 		t.Errorf("got %d events, state %d, want the end", len(events), state)
 	}
 }

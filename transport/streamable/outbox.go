@@ -92,8 +92,9 @@ func (b *outbox) resume(lastEventID string) (*eventReader, bool) {
 	if !is || !ok || s == nil || seen > s.sent {
 		return nil, false
 	}
+	s.vacate()
 	s.read = seen
-	return s.attach(seen), true
+	return s.attach(), true
 }
 
 func parseEventID(id string) (stream, number uint64, ok bool) {
@@ -221,7 +222,8 @@ func (s *eventStream) attached() bool {
 func (s *eventStream) open() *eventReader {
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
-	return s.attach(s.read)
+	s.vacate()
+	return s.attach()
 }
 
 // displace ends the current connection of the stream, whose client has opened one at another process, and returns the
@@ -232,10 +234,7 @@ func (s *eventStream) displace(resumed bool, after uint64) (rest [][]byte) {
 	if s.reader == nil && !s.saved { // it had no connection here
 		return nil
 	}
-	if s.reader != nil {
-		s.reader.stop()
-		s.reader = nil
-	}
+	s.vacate()
 	if resumed {
 		s.read = after
 	}
@@ -255,11 +254,22 @@ func (s *eventStream) owes() bool {
 	return s.saved && s.read < s.sent
 }
 
-func (s *eventStream) attach(seen uint64) *eventReader {
-	if s.reader != nil {
-		s.reader.stop()
+// vacate stops the current reader, and waits for the end of its write, so that read is exact: the client may have an event
+// before its write returns. The lock is held, and released meanwhile.
+func (s *eventStream) vacate() {
+	for s.reader != nil {
+		r := s.reader
+		r.stop()
+		s.reader = nil
+		s.box.mu.Unlock()
+		r.settle()
+		s.box.mu.Lock()
 	}
-	r := &eventReader{stream: s, seen: seen, signal: make(chan struct{}, 1)}
+}
+
+// attach returns a reader of the events behind those that were written. The lock is held, and there is no reader.
+func (s *eventStream) attach() *eventReader {
+	r := &eventReader{stream: s, seen: s.read, signal: make(chan struct{}, 1)}
 	s.reader, s.released = r, false
 	s.wake() // for events that are there already
 	return r

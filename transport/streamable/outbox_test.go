@@ -1,7 +1,9 @@
 package streamable
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -9,8 +11,10 @@ import (
 
 // take returns the next result of a reader: the IDs of the events, and the state of the stream.
 func takeEvents(r *eventReader) string {
-	events, state := r.next()
-	r.wrote()
+	events, state := r.next(nil)
+	if state != streamReplaced {
+		r.wrote(nil)
+	}
 	words := []string{map[streamState]string{streamOpen: "open", streamEnded: "ended", streamReleased: "released", streamReplaced: "replaced"}[state]}
 	for _, e := range events {
 		words = append(words, e.id+"="+string(e.data))
@@ -175,8 +179,8 @@ func TestOutbox_deliversEachMessageOnceInOrder(t *testing.T) {
 			var got []string
 			for r := s.open(); ; r = s.open() {
 				<-r.news()
-				events, state := r.next()
-				r.wrote()
+				events, state := r.next(nil)
+				r.wrote(nil)
 				for _, e := range events {
 					got = append(got, string(e.data))
 				}
@@ -200,13 +204,48 @@ func TestEventStream_repeatsWhatWasNotWritten(t *testing.T) {
 	s.send([]byte("a"))
 	wantEvents(t, r, "open 0-1=a")
 	s.send([]byte("b"))
-	r.next() // and the write fails
+	r.next(nil)
+	r.wrote(io.ErrShortWrite)
 	r.close()
 	r = s.open()
 	wantEvents(t, r, "open 0-2=b")
 	wantEvents(t, s.open(), "open") // while another one is open
 	r, _ = b.resume("0-1")
 	wantEvents(t, r, "open 0-2=b")
+}
+
+// A new reader, here or in another process, waits for the write of the one that it replaces, which fails soon: the client may
+// have the events already.
+func TestEventStream_waitsForTheWriteOfAReplacedReader(t *testing.T) {
+	for _, c := range []struct {
+		end    error
+		events string
+		rest   []byte
+	}{{nil, "open 0-2=b", []byte("b")}, {io.ErrShortWrite, "open 0-1=a 0-2=b", []byte("ab")}} {
+		b := newOutbox("", nil)
+		s := b.stream()
+		write := func(replace func()) {
+			r, cut, over := s.open(), make(chan bool, 1), make(chan bool)
+			s.send([]byte("a"))
+			r.next(func() { cut <- true })
+			go func() { defer close(over); replace() }()
+			receive(t, cut)
+			s.send([]byte("b"))
+			r.wrote(c.end)
+			receive(t, over)
+			if _, state := r.next(nil); state != streamReplaced {
+				t.Errorf("%v: got state %v", c.end, state)
+			}
+		}
+		write(func() { wantEvents(t, s.open(), c.events) })
+		b = newOutbox("", nil)
+		s = b.stream()
+		write(func() {
+			if got := bytes.Join(s.displace(false, 0), nil); !bytes.Equal(got, c.rest) {
+				t.Errorf("%v: displaced: got %q, want %q", c.end, got, c.rest)
+			}
+		})
+	}
 }
 
 // A message for a client that has opened its stream at another host is not kept here: the caller mails it.

@@ -1,5 +1,7 @@
 package streamable
 
+import "sync"
+
 // eventReader reads the events of a stream for one connection. It is not safe for concurrent use.
 type eventReader struct {
 	stream *eventStream
@@ -8,6 +10,9 @@ type eventReader struct {
 	// guarded by the outbox's lock
 	seen    uint64 // number of the last event that was taken
 	stopped bool   // replaced by a new reader
+	cut     func() // fails the write of the events that were taken; nil if none is under way
+
+	writing sync.Mutex // held from next to wrote
 }
 
 // news returns a channel that signals when next may have a new result.
@@ -34,14 +39,17 @@ const (
 	streamReplaced
 )
 
-// next returns the events since the last call, without blocking.
-func (r *eventReader) next() ([]*event, streamState) {
+// next returns the events since the last call, without blocking. Unless the reader is replaced, the caller writes them, and
+// calls wrote. cut fails that write: it may be called until then, by a new reader, which waits for the write.
+func (r *eventReader) next(cut func()) ([]*event, streamState) {
 	s := r.stream
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
 	if r.stopped {
 		return nil, streamReplaced
 	}
+	r.cut = cut
+	r.writing.Lock()
 	var list []*event
 	for _, e := range s.box.kept {
 		if e.stream == s && e.number > r.seen {
@@ -60,12 +68,16 @@ func (r *eventReader) next() ([]*event, streamState) {
 	return list, streamOpen
 }
 
-// wrote reports that the events of next were written to the connection. Those of a write that failed are for the next reader.
-func (r *eventReader) wrote() {
+// wrote ends the write of the events of next. Those of a write that failed are for the next reader.
+func (r *eventReader) wrote(err error) {
 	s := r.stream
 	s.box.mu.Lock()
 	defer s.box.mu.Unlock()
-	s.read = max(s.read, r.seen)
+	if err == nil {
+		s.read = max(s.read, r.seen)
+	}
+	r.cut = nil
+	r.writing.Unlock()
 }
 
 // only returns the message of an ended stream that has only one event, which was not taken. It returns false
@@ -105,7 +117,16 @@ func (r *eventReader) close() {
 // stop signals the reading goroutine. The lock is held.
 func (r *eventReader) stop() {
 	r.stopped = true
+	if r.cut != nil {
+		r.cut()
+	}
 	r.wake()
+}
+
+// settle waits for the end of a write. The lock is not held.
+func (r *eventReader) settle() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 }
 
 func (r *eventReader) wake() {

@@ -66,20 +66,23 @@ func (c *carrier) carry() bool {
 
 // next writes the available events, and reports whether more may follow.
 func (c *carrier) next() bool {
-	events, state := c.reader.next()
+	c.x.extend()
+	events, state := c.reader.next(c.x.cut)
+	if state == streamReplaced {
+		return false
+	}
 	for _, e := range events {
 		c.buf = appendEvent(c.buf, e.id, e.data)
 	}
-	c.x.extend()
 	_, err := c.x.w.Write(c.buf)
 	if err == nil {
 		err = c.x.rc.Flush()
 	}
 	c.buf = c.buf[:0]
+	c.reader.wrote(err)
 	if err != nil {
 		return false
 	}
-	c.reader.wrote()
 	return state == streamOpen || state == streamReleased && !c.releases()
 }
 
@@ -90,6 +93,9 @@ func (c *carrier) releases() bool {
 
 // extend renews the write deadline for one more write.
 func (x *exchange) extend() { x.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+
+// cut fails the write that is under way.
+func (x *exchange) cut() { x.rc.SetWriteDeadline(time.Unix(1, 0)) }
 
 // detach ends the response although its request is still being handled: it takes the connection from the HTTP server,
 // writes the end of the body and closes it. In HTTP/2, where that is not possible, the response ends with its request.
