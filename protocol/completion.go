@@ -50,7 +50,7 @@ func findCompleter(ctx context.Context, r *request) (ask starter, name string, e
 		name, _ = jsonraw.String(jsonraw.Get(ref, "name"))
 		p, _, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Prompt, bool) { return s.Prompt(name) })
 		if !ok {
-			return nil, name, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
+			return nil, name, jsonrpc.InvalidParams("unknown prompt: %s%s", jsonrpc.Clip(name), r.soFar())
 		}
 		return p.Complete, name, nil
 	case "ref/resource":

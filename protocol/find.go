@@ -33,10 +33,18 @@ func find[T any](ctx context.Context, r *request, look func(*catalog.Snapshot) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadingWait)
 	defer cancel()
-	_ = loading.Ready(ctx) // after a timeout too, the current state decides
+	r.loading = loading.Ready(ctx) != nil // the current state decides then
 	v = r.view()
 	found, ok = look(v.Snapshot)
 	return found, v, ok
+}
+
+// soFar ends the message of an unknown name while plugins are loading.
+func (r *request) soFar() string {
+	if r.loading {
+		return " (plugins are still loading: try again)"
+	}
+	return ""
 }
 
 // Completer is implemented by a Catalog that knows when all plugins present at its start are listed.

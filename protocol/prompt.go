@@ -21,7 +21,7 @@ func getPrompt(ctx context.Context, r *request) ([]byte, error) {
 	}
 	p, _, ok := find(ctx, r, func(s *catalog.Snapshot) (*catalog.Prompt, bool) { return s.Prompt(name) })
 	if !ok {
-		return nil, jsonrpc.InvalidParams("unknown prompt: %s", jsonrpc.Clip(name))
+		return nil, jsonrpc.InvalidParams("unknown prompt: %s%s", jsonrpc.Clip(name), r.soFar())
 	}
 	if err := checkPromptArguments(p.Definition, jsonraw.Get(r.call.Params, "arguments")); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type request struct {
 	level       notify.Level // of a modern request
 	session     string       // selects the instance that is kept for a session. Empty uses a fresh instance
 	initialized string       // see Response
+	loading     bool         // plugins were still loading behind the last lookup of a name
 	task        *task.Task   // the task that this request runs; nil if a client waits
 	resumption  resumption   // of a modern request that may ask
 }

@@ -21,7 +21,7 @@ func readResource(ctx context.Context, r *request) ([]byte, error) {
 	}
 	reader, _, ok := find(ctx, r, func(s *catalog.Snapshot) (catalog.Reader, bool) { return s.Resource(uri) })
 	if !ok {
-		return nil, r.resourceNotFound("unknown resource")
+		return nil, r.resourceNotFound("unknown resource" + r.soFar())
 	}
 	call, err := r.forward(uri)
 	if err != nil {

@@ -13,7 +13,7 @@ func subscribe(ctx context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	if !r.hasResource(ctx, uri) {
-		return nil, r.resourceNotFound("unknown resource")
+		return nil, r.resourceNotFound("unknown resource" + r.soFar())
 	}
 	if err := r.conn.change(ctx, func(s *SessionState) error { return s.subscribe(uri) }); err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func noTool(r *request, name string) error {
 		r.subject = name
 		return errNoTool
 	}
-	return jsonrpc.InvalidParams("unknown tool: %s", jsonrpc.Clip(name))
+	return jsonrpc.InvalidParams("unknown tool: %s%s", jsonrpc.Clip(name), r.soFar())
 }
 
 // lower returns the smaller of the operator's and the client's limits. 0 means no limit.
