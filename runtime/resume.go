@@ -103,5 +103,8 @@ func (in *Instance) Kept() bool { return in.kept }
 // Discard gives up the instance after this call, whose result stays valid.
 func (in *Instance) Discard() { in.phase = running }
 
+// Spent returns the fuel of the call up to now.
+func (in *Instance) Spent() uint64 { return uint64(max(in.tank.spent(), 0)) }
+
 // Allow limits the fuel that is left for the rest of the call.
 func (in *Instance) Allow(fuel uint64) { in.tank.allow(fuel) }

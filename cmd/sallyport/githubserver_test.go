@@ -212,7 +212,7 @@ func TestServers_githubCallsBeginInAnImage(t *testing.T) {
 		dir, config string
 		most        float64
 	}{
-		{dir, page.config, 300_000_000},
+		{dir, page.config, 60_000_000},
 		{githubPlugin(t, g), g.addressed(page.config), 500_000_000},
 	} {
 		s := connect(t, c.config, c.dir)

@@ -79,6 +79,7 @@ func TestServer_callsBeginBehindTheHandshake(t *testing.T) {
 	}{
 		{"", "", "", true},
 		{"", "{server: {state: fresh}}", "", false},
+		{"deaf", "", "", true}, // to pings
 		{"random", "", "", false},
 		{"asks", "", "", false},
 		{"file", "", "", true}, // without a grant there are no files

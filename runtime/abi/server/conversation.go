@@ -139,6 +139,9 @@ func (c *conversation) waits(next time.Duration) {
 	case c.greeting == nil:
 	case c.ctx.Err() != nil:
 		runtime.Suspend()
+	case !c.over && c.greets && c.method == ping: // it does not answer any
+		c.method, c.stale = "", append(c.stale, c.id)
+		c.client.answered(nil, &jsonrpc.Error{})
 	case !c.over:
 	case c.changed != nil && !c.reread && !c.greets:
 		c.reread = true
@@ -250,7 +253,7 @@ func (c *conversation) refuse(format string, args ...any) {
 // serve performs a request of the server at the gate, and returns the response.
 func (c *conversation) serve(m *jsonrpc.Message) []byte {
 	switch m.Method {
-	case "ping":
+	case ping:
 		return jsonrpc.AppendResult(nil, m.ID, nil)
 	case "sampling/createMessage", "elicitation/create", "roots/list":
 	default:

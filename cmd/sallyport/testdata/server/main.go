@@ -129,6 +129,10 @@ func serve(m message) {
 		var p struct{ Name string }
 		_ = json.Unmarshal(m.Params, &p)
 		call(p.Name, m.ID)
+	case "ping":
+		if handshake != "deaf" {
+			answer(m.ID, "{}")
+		}
 	default:
 		write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s"}}`, m.ID, m.Method)
 	}
