@@ -31,6 +31,9 @@ func serveRole(words []string) error {
 	if name, ok := strings.CutPrefix(role, "peer-"); ok && len(words) > 1 {
 		return servePeer(name, words[1])
 	}
+	if role == "plain" && len(words) > 1 {
+		return servePlain(words[1])
+	}
 	var err error
 	switch role {
 	case "floor":

@@ -37,7 +37,8 @@ func greetCall(tool string) toolCall {
 }
 
 // benchServers compares a whole server as a plugin with its native build, both over stdio: clean for each call, kept for
-// the session, and started by each call.
+// the session, and started by each call. Beside them runs the same module in the engine alone, started once, without a limit
+// or a gate: the share of the engine's code.
 func benchServers(ctx context.Context, o options) ([]row, error) {
 	if err := buildServer(ctx); err != nil {
 		return nil, err
@@ -71,13 +72,16 @@ func benchIdleServers(ctx context.Context, o options) ([]row, error) {
 
 // compareServers measures the ways to run the server in turn.
 func compareServers(ctx context.Context, o options, inFlight int) ([]row, error) {
-	ways := []string{"native", "call", "session", "fresh"}
+	ways := []string{"native", "wazero", "call", "session", "fresh"}
 	servers, results := map[string]*server{}, map[string]*measured{}
 	for _, way := range ways {
 		var err error
-		if way == "native" {
+		switch way {
+		case "native":
 			servers[way], err = launchCommand(exec.CommandContext(ctx, nativeServer), "stdio")
-		} else {
+		case "wazero":
+			servers[way], err = launchCommand(exec.CommandContext(ctx, os.Args[0], "role", "plain", guestFile("sdkserver")), "stdio")
+		default:
 			servers[way], err = launchHost(ctx, "sdkserver_"+way, guestFile("sdkserver"), way, "stdio")
 		}
 		if err != nil {
@@ -97,11 +101,15 @@ func compareServers(ctx context.Context, o options, inFlight int) ([]row, error)
 		}
 	}
 	var rows []row
-	for _, way := range ways[1:] {
-		over := ratios(results[way].rates, results["native"].rates)
-		rows = append(rows, row{Name: fmt.Sprintf("server_%s_over_native_%d", way, inFlight), Value: median(over), Unit: "ratio",
-			note: fmt.Sprintf("calls per second: %.0f against %.0f, %s", median(results[way].rates), median(results["native"].rates), spread(over))})
+	compare := func(way, base string) {
+		over := ratios(results[way].rates, results[base].rates)
+		rows = append(rows, row{Name: fmt.Sprintf("server_%s_over_%s_%d", way, base, inFlight), Value: median(over), Unit: "ratio",
+			note: fmt.Sprintf("calls per second: %.0f against %.0f, %s", median(results[way].rates), median(results[base].rates), spread(over))})
 	}
+	for _, way := range ways[1:] {
+		compare(way, "native")
+	}
+	compare("call", "wazero")
 	return rows, nil
 }
 
