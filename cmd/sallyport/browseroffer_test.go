@@ -71,6 +71,19 @@ func TestBrowser_addsAPluginByItsLink(t *testing.T) {
 	}
 }
 
+// Somebody is quicker than the page, which is not told of any folder yet.
+func TestBrowser_fetchesALinkOnceItHasTheFolders(t *testing.T) {
+	a, hub := newAdded(t), newOCIServer(t)
+	p, _ := openPage(t, a)
+	b := openTab(t, p.address)
+	b.send("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": fmt.Sprintf(`addEventListener("DOMContentLoaded", () => {
+		document.getElementById("link").value = %q;
+		document.getElementById("add").requestSubmit();
+	})`, hub.source("acme/fetch", "2"))})
+	b.send("Page.reload", nil)
+	b.wait(`document.querySelector("#fetched").innerText.includes("has no such plugin")`)
+}
+
 // With hosts of two folders, the keyboard chooses the one that a plugin is added to, and the choice stays while the page
 // refreshes.
 func TestBrowser_choosesTheFolderOfAPlugin(t *testing.T) {

@@ -362,16 +362,19 @@ let fetching = null;
 
 // offer shows the plugin of a link. Nothing is installed before somebody says so on the card.
 async function offer() {
-  const what = { host: document.getElementById("folder").value, link: document.getElementById("link").value.trim() };
+  const link = document.getElementById("link").value.trim();
   const told = document.getElementById("fetched");
   const place = document.getElementById("offer");
   if (fetching) fetching.abort();
   place.replaceChildren();
   told.textContent = "";
-  if (!what.link) return;
+  if (!link) return;
   const mine = fetching = new AbortController();
   told.textContent = "it is being fetched and examined";
   try {
+    await looked; // the folders
+    if (fetching !== mine) return;
+    const what = { host: document.getElementById("folder").value, link: link };
     const o = await ask("/order", { ...what, do: "offer" }, mine.signal);
     if (fetching !== mine) return;
     told.textContent = "";
@@ -565,5 +568,5 @@ async function look() {
   }
 }
 
-look();
+const looked = look(); // for the first time
 setInterval(look, 1000);
