@@ -255,15 +255,16 @@ func (s *eventStream) owes() bool {
 }
 
 // vacate stops the current reader, and waits for the end of its write, so that read is exact: the client may have an event
-// before its write returns. The lock is held, and released meanwhile.
+// before its write returns. The events of a write that does not end soon are for the next reader too. Until then the reader
+// stays, so that everybody who comes waits. The lock is held, and released meanwhile.
 func (s *eventStream) vacate() {
 	for s.reader != nil {
 		r := s.reader
 		r.stop()
-		s.reader = nil
-		s.box.mu.Unlock()
 		r.settle()
-		s.box.mu.Lock()
+		if s.reader == r {
+			s.reader = nil
+		}
 	}
 }
 

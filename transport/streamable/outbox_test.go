@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // take returns the next result of a reader: the IDs of the events, and the state of the stream.
@@ -260,4 +262,49 @@ func TestEventStream_offersNothingWithoutAReader(t *testing.T) {
 	if s.offer([]byte("b")) || len(s.box.kept) > 1 {
 		t.Errorf("got %d events, want the one of before", len(s.box.kept))
 	}
+}
+
+// A reader that comes while another one waits for the write of the one before waits too: it would otherwise repeat the events
+// of that write.
+func TestEventStream_allNewReadersWaitForTheWrite(t *testing.T) {
+	b := newOutbox("", nil)
+	s := b.stream()
+	old, cut, opened := s.open(), make(chan bool), make(chan *eventReader)
+	s.send([]byte("a"))
+	old.next(func() { cut <- true })
+	for range 2 {
+		go func() { opened <- s.open() }()
+		select {
+		case <-cut:
+		case r := <-opened:
+			t.Fatalf("got a reader of %q, want it after the write", takeEvents(r))
+		}
+	}
+	if !s.offer([]byte("b")) {
+		t.Error("the stream has no reader meanwhile")
+	}
+	old.wrote(nil)
+	all := []*eventReader{receive(t, opened), receive(t, opened)}
+	got := []string{takeEvents(all[0]), takeEvents(all[1])}
+	if slices.Sort(got); !slices.Equal(got, []string{"open 0-2=b", "replaced"}) {
+		t.Errorf("got %q, want b for one reader", got)
+	}
+}
+
+// A new reader does not wait for ever: the write to a client that reads nothing ends in HTTP/2 with its connection only.
+func TestEventStream_newReaderComesBeforeAWriteThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newOutbox("", nil)
+		s := b.stream()
+		old := s.open()
+		s.send([]byte("a"))
+		old.next(func() {})
+		next := s.open()
+		wantEvents(t, next, "open 0-1=a")
+		old.wrote(io.ErrShortWrite)
+		wantEvents(t, old, "replaced")
+		old.close()
+		s.send([]byte("b"))
+		wantEvents(t, next, "open 0-2=b")
+	})
 }

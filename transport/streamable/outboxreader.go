@@ -1,6 +1,6 @@
 package streamable
 
-import "sync"
+import "time"
 
 // eventReader reads the events of a stream for one connection. It is not safe for concurrent use.
 type eventReader struct {
@@ -10,10 +10,15 @@ type eventReader struct {
 	// guarded by the outbox's lock
 	seen    uint64 // number of the last event that was taken
 	stopped bool   // replaced by a new reader
-	cut     func() // fails the write of the events that were taken; nil if none is under way
 
-	writing sync.Mutex // held from next to wrote
+	// of the write of the events that were taken; nil if none is under way
+	cut     func()        // fails it
+	writing chan struct{} // closed at its end
 }
+
+// settleTime is the time for a write that was cut to end. In HTTP/1.1 it ends at once. With TLS it may take as long as a
+// client that reads nothing keeps the server from closing the connection, and in HTTP/2 as long as the connection lasts.
+const settleTime = time.Second
 
 // news returns a channel that signals when next may have a new result.
 func (r *eventReader) news() <-chan struct{} { return r.signal }
@@ -48,8 +53,7 @@ func (r *eventReader) next(cut func()) ([]*event, streamState) {
 	if r.stopped {
 		return nil, streamReplaced
 	}
-	r.cut = cut
-	r.writing.Lock()
+	r.cut, r.writing = cut, make(chan struct{})
 	var list []*event
 	for _, e := range s.box.kept {
 		if e.stream == s && e.number > r.seen {
@@ -76,8 +80,8 @@ func (r *eventReader) wrote(err error) {
 	if err == nil {
 		s.read = max(s.read, r.seen)
 	}
-	r.cut = nil
-	r.writing.Unlock()
+	close(r.writing)
+	r.cut, r.writing = nil, nil
 }
 
 // only returns the message of an ended stream that has only one event, which was not taken. It returns false
@@ -123,10 +127,19 @@ func (r *eventReader) stop() {
 	r.wake()
 }
 
-// settle waits for the end of a write. The lock is not held.
+// settle waits for the end of a write that was cut, for a while. The lock is held, and released meanwhile.
 func (r *eventReader) settle() {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	if r.writing == nil {
+		return
+	}
+	over, timer := r.writing, time.NewTimer(settleTime)
+	defer timer.Stop()
+	r.stream.box.mu.Unlock()
+	defer r.stream.box.mu.Lock()
+	select {
+	case <-over:
+	case <-timer.C:
+	}
 }
 
 func (r *eventReader) wake() {
