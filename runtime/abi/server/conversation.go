@@ -142,6 +142,7 @@ func (c *conversation) waits(next time.Duration) {
 	case !c.over && c.greets && c.method == ping: // it does not answer any
 		c.method, c.stale = "", append(c.stale, c.id)
 		c.client.answered(nil, &jsonrpc.Error{})
+		runtime.Suspend() // the greeter has finished
 	case !c.over:
 	case c.changed != nil && !c.reread && !c.greets:
 		c.reread = true
