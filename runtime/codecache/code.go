@@ -275,7 +275,9 @@ func (c *Code) read(i uint64, p []byte) error {
 	if int(from.size) != len(p) {
 		bytes = make([]byte, from.size)
 	}
-	if _, err := c.file.ReadAt(bytes, from.at); err != nil {
+	if _, err := c.file.ReadAt(bytes, from.at); errors.Is(err, io.EOF) {
+		return ErrChanged // alone: io.EOF is the end of the entry
+	} else if err != nil {
 		return errors.Join(ErrChanged, err)
 	}
 	if xxhash.Sum64(bytes) != from.sum {

@@ -112,3 +112,21 @@ func TestFolder_leavesDamagedCode(t *testing.T) {
 		t.Errorf("got %d bytes, %v; want plain code", info.Size(), err)
 	}
 }
+
+// Code that is truncated while it is stored again is not sealed as a shorter one.
+func TestFolder_storesNoTruncatedCodeAgain(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		f, _ := putCodes(t, 3*piece, "a")
+		c, err := f.Code("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := os.Truncate(f.codeFile("a"), c.pieces[2].at); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := split(c.Open(), plain); !errors.Is(err, ErrChanged) {
+			t.Errorf("%v: got %d bytes, %v; want %v", plain, s.size, err, ErrChanged)
+		}
+	}
+}
