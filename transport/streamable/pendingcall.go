@@ -78,7 +78,7 @@ func (p *pendingCall) carry(c *carrier, prime bool) {
 	select {
 	case <-p.done:
 	default:
-		p.x.detach(begun)
+		p.x.detach(begun && !c.broken)
 	}
 }
 

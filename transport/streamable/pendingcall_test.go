@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // A resumed call ends the connection that it had before, also while the call goes on.
@@ -75,6 +78,38 @@ func (s *served) inFlight() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return s.h.options.Connections - b.left
+}
+
+// cutWriter is a response whose connection takes a part of what is written.
+type cutWriter struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (w cutWriter) FlushError() error                { return io.ErrShortWrite }
+func (w cutWriter) SetReadDeadline(time.Time) error  { return nil }
+func (w cutWriter) SetWriteDeadline(time.Time) error { return nil }
+
+func (w cutWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.conn, nil, nil }
+
+// A body that was cut in an event has no end: its client would take the end for the rest of the event.
+func TestPendingCall_endsNoBodyThatWasCut(t *testing.T) {
+	f := newFake()
+	s := start(t, f, nil)
+	in := headers{"Mcp-Session-Id": s.begin(nil)}
+	r := s.request(t.Context(), "POST", legacyBody(1, "tools/call", `{"name":"wait","arguments":{"text":"talk"}}`), in)
+	r.RemoteAddr = "127.0.0.1:1"
+	client, conn := net.Pipe()
+	served := make(chan bool)
+	go func() {
+		defer close(served)
+		s.h.ServeHTTP(cutWriter{httptest.NewRecorder(), conn}, r)
+	}()
+	if rest, err := io.ReadAll(client); len(rest) > 0 || err != nil {
+		t.Errorf("got %q, %v, want a closed connection", rest, err)
+	}
+	close(f.release)
+	receive(t, served)
 }
 
 // In HTTP/2 the response to a released call ends with the call, since the connection is not its own.

@@ -14,6 +14,7 @@ type carrier struct {
 	first   []byte          // beginning of the response
 	call    *pendingCall    // whose response the stream ends with; nil for the stream of a GET
 	buf     []byte
+	broken  bool // a write failed, maybe within an event
 }
 
 // primes reports whether clients of a session support events without data.
@@ -80,7 +81,7 @@ func (c *carrier) next() bool {
 	}
 	c.buf = c.buf[:0]
 	c.reader.wrote(err)
-	if err != nil {
+	if c.broken = err != nil; c.broken {
 		return false
 	}
 	return state == streamOpen || state == streamReleased && !c.releases()
@@ -98,15 +99,16 @@ func (x *exchange) extend() { x.rc.SetWriteDeadline(time.Now().Add(writeTimeout)
 func (x *exchange) cut() { x.rc.SetWriteDeadline(time.Unix(1, 0)) }
 
 // detach ends the response although its request is still being handled: it takes the connection from the HTTP server,
-// writes the end of the body and closes it. In HTTP/2, where that is not possible, the response ends with its request.
-func (x *exchange) detach(begun bool) {
+// writes the end of the body, if that has begun and was not cut, and closes it. In HTTP/2, where that is not possible, the
+// response ends with its request.
+func (x *exchange) detach(ends bool) {
 	conn, _, err := x.rc.Hijack()
 	if err != nil {
 		return
 	}
 	defer conn.Close()
 	x.leave()
-	if begun && x.r.ProtoAtLeast(1, 1) {
+	if ends && x.r.ProtoAtLeast(1, 1) {
 		conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		io.WriteString(conn, lastChunk)
 	}
