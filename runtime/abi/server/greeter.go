@@ -22,8 +22,9 @@ const (
 const (
 	// calmPings have to follow each other before the image.
 	calmPings = 4
-	// maxPings bounds the pings before the image.
+	// maxPings and pingFuel bound the pings before the image.
 	maxPings = 40
+	pingFuel = 1_000_000_000
 )
 
 // greeter completes the handshake. It asks for the tools as a warm-up, and its result has the server's capabilities and
@@ -38,6 +39,7 @@ type greeter struct {
 	calm     int    // pings in a row that took about as much fuel as the cheapest
 	least    uint64 // fuel of the cheapest ping
 	before   uint64 // fuel spent before the last ping
+	spent    uint64 // by pings
 }
 
 func (g *greeter) begin() {
@@ -68,6 +70,10 @@ func (g *greeter) answered(result json.RawMessage, failed *jsonrpc.Error) {
 
 // weigh counts a ping by its fuel.
 func (g *greeter) weigh(fuel uint64) {
+	if g.spent += fuel; g.spent > pingFuel {
+		g.pings = maxPings
+		return
+	}
 	if g.pings == 1 || fuel < g.least-g.least/8 {
 		g.calm = 0
 	}
