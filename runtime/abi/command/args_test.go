@@ -375,11 +375,25 @@ func TestFailure_saysWhatTheExitCodeMeans(t *testing.T) {
 			t.Errorf("got code %d in the error, want %d", end.Code, code)
 		}
 	}
-	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(exit{code: 1}, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), &teller{}); fmt.Sprint(err) != "exit: the program exited with code 1: two" {
-		t.Errorf("got %q, want the last line without control characters", err)
+	if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(exit{code: 1}, []byte("one\n\x1b[31mtwo\u202e\U000e0041\x1b[0m\n \n"), &teller{}); fmt.Sprint(err) != "exit: the program exited with code 1:\none\ntwo" {
+		t.Errorf("got %q, want the output without control characters", err)
 	}
 	if err := oneTool(t, `"exit":{"2":{"error":"\u001b[31mgone\u202e"}}`).tools["run"].failure(exit{code: 2}, nil, &teller{wrote: true}); fmt.Sprint(err) != "exit: gone (exit code 2)" {
 		t.Errorf("got %q, want the file's error with exit code 2", err)
+	}
+}
+
+func TestFailure_quotesTheEndOfTheOutput(t *testing.T) {
+	line := strings.Repeat("ä", 49) + "\n"
+	for out, want := range map[string]string{
+		" \n":                           "exit: the program exited with code 1",
+		"\none\n":                       "exit: the program exited with code 1: one",
+		strings.Repeat(line, maxQuote):  "exit: the program exited with code 1:\n…\n" + strings.TrimSpace(strings.Repeat(line, maxQuote/len(line))),
+		strings.Repeat("a", 2*maxQuote): "exit: the program exited with code 1:\n…\n" + strings.Repeat("a", maxQuote),
+	} {
+		if err := oneTool(t, `"stderr":"log"`).tools["run"].failure(exit{code: 1}, []byte(out), &teller{}); fmt.Sprint(err) != want {
+			t.Errorf("%d bytes of output: got %d bytes, %.90q, want %d bytes, %.90q", len(out), len(fmt.Sprint(err)), err, len(want), want)
+		}
 	}
 }
 

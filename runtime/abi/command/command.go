@@ -269,8 +269,12 @@ func (t *tool) failure(e exit, out []byte, said *teller) error {
 		end.Message = fmt.Sprintf("%s (exit code %d)", o.message, e.code)
 	}
 	end.Message += e.refused
-	if last := lastLine(out); !said.wrote && last != "" {
-		end.Message += ": " + last
+	if last := lastLines(out); !said.wrote && last != "" {
+		separator := ": "
+		if strings.Contains(last, "\n") {
+			separator = ":\n"
+		}
+		end.Message += separator + last
 	}
 	if said.dials {
 		end.Message += "; " + NoNetwork
@@ -282,17 +286,24 @@ func (t *tool) failure(e exit, out []byte, said *teller) error {
 	return end
 }
 
-// maxQuote limits the line of output in an error, in bytes.
-const maxQuote = 400
+// maxQuote limits the output in an error, in bytes. It is the findings of many a linter, whose tool file has no exit.
+const maxQuote = 4 << 10
 
-// lastLine returns the last line of an output that is not blank, without invisible characters.
-func lastLine(out []byte) string {
-	out = bytes.TrimSpace(out)
-	line, _ := sanitize.Text(strings.ToValidUTF8(string(out[bytes.LastIndexByte(out, '\n')+1:]), "\uFFFD"))
-	if len(line) > maxQuote {
-		line = strings.ToValidUTF8(line[:maxQuote], "") + "…"
+// lastLines returns the end of an output, from the beginning of a line, without invisible characters.
+func lastLines(out []byte) string {
+	out = bytes.TrimRight(out, " \t\r\n")
+	cut := len(out) > maxQuote
+	if cut {
+		out = out[len(out)-maxQuote:]
+		if at := bytes.IndexByte(out, '\n'); at >= 0 {
+			out = out[at+1:]
+		}
 	}
-	return line
+	text, _ := sanitize.Text(strings.ToValidUTF8(string(out), "\uFFFD"))
+	if text = strings.TrimSpace(text); cut {
+		text = "…\n" + text
+	}
+	return text
 }
 
 func endOf(kind runtime.Kind, format string, args ...any) *runtime.EndError {
