@@ -135,8 +135,8 @@ func helpOf(ctx context.Context, s *settings.Settings, std stdio, file string) (
 		c.Usage = helptext.Parse(text, c.Words...)
 		found.list = append(found.list, c)
 	}
-	if len(found.list) == 0 {
-		found.list = []helptext.Command{{Usage: usage}}
+	if len(found.list) == 0 || len(usage.Positionals) > 0 {
+		found.list = append([]helptext.Command{{Usage: usage}}, found.list...)
 	}
 	return found, nil
 }

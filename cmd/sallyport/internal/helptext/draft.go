@@ -74,6 +74,8 @@ func (d *drafter) options(options []Option) {
 		switch {
 		case o.Value == "":
 			d.args = append(d.args, fmt.Sprintf("{if: %s, args: [%s]}", name, quoted(o.Name)))
+		case o.Kind == "boolean":
+			d.args = append(d.args, quoted(o.Name+"="+placeholder))
 		case len(o.Name) == 2:
 			d.args = append(d.args, quoted(o.Name+placeholder))
 		case !strings.HasPrefix(o.Name, "--"): // both Go's flag package and others take the value so

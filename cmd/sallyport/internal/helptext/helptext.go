@@ -18,7 +18,7 @@ import (
 type Usage struct {
 	Summary     string
 	Options     []Option
-	Positionals []Positional
+	Positionals []Positional // beside Commands: of the program without a command, which has arguments then
 	Commands    []Command
 }
 
@@ -31,6 +31,7 @@ type Option struct {
 	Choices []string
 	Repeat  bool
 	Help    string
+	names   []string // all names
 }
 
 // Positional is an argument that is no option.
@@ -66,6 +67,7 @@ var (
 	braces    = lazily(`^\s+\{([a-z0-9][A-Za-z0-9_,-]*)\}`)
 	escapes   = lazily("\x1b\\[[0-9;]*[A-Za-z]")
 	choices   = lazily(`\[possible values: ([^\]]+)\]`)
+	typed     = lazily(`^(str|string|int|uint|float|duration)(?:\s{2,}|\t+)(\S.*)$`)
 	manyTimes = lazily(`(?i)(can|may) be (repeated|used|specified|given|set)( multiple| more than| several)|multiple times|repeatable`)
 )
 
@@ -101,8 +103,9 @@ type parser struct {
 
 // synopsis collects the first usage line and those that continue it.
 type synopsis struct {
-	text string
-	open bool
+	text   string
+	open   bool
+	either bool // another usage line has the commands, so the program runs without one too
 }
 
 func (p *parser) line(line string) {
@@ -127,6 +130,8 @@ func (p *parser) line(line string) {
 	case p.open && indent > 0:
 		if p.text == "" || !strings.HasPrefix(body, "or:") && !strings.HasPrefix(line, "  "+firstWord(p.text)+" ") {
 			p.text = joined(p.text, body, maxSynopsis)
+		} else {
+			p.either = p.either || strings.HasSuffix(body, " [command]")
 		}
 	case p.entry(line, body, indent):
 	case p.last != nil && indent > p.indent:
@@ -205,6 +210,10 @@ func (p *parser) option(body string, indent int) bool {
 	if !ok {
 		return false
 	}
+	if m := typed().FindStringSubmatch(help); o.Value == "" && m != nil { // a column of types
+		o.setValue(m[1])
+		help = m[2]
+	}
 	o.Help = help
 	p.last, p.indent = nil, indent
 	if slices.Contains([]string{"--help", "--version", "-h", "-V", "-help", "-version", "--color", "--colour", "--no-color"}, o.Name) ||
@@ -244,9 +253,9 @@ func (p *parser) finish() {
 		}
 	}
 	var found []Positional
-	for _, w := range words {
+	for i, w := range words {
 		arg, ok := positional(w)
-		if !ok || len(found) >= maxPositionals || slices.ContainsFunc(p.usage.Commands, func(c Command) bool { return c.Words[0] == w }) {
+		if !ok || i > 0 && p.takesValue(words[i-1]) || len(found) >= maxPositionals || slices.ContainsFunc(p.usage.Commands, func(c Command) bool { return c.Words[0] == w }) {
 			continue
 		}
 		if i := slices.IndexFunc(found, func(a Positional) bool { return a.Name == arg.Name }); i >= 0 {
@@ -261,14 +270,20 @@ func (p *parser) finish() {
 		found = append(found, arg)
 	}
 	switch p.usage.Positionals = found; {
-	case len(p.usage.Commands) > 0:
+	case len(p.usage.Commands) > 0 && !p.either:
 		p.usage.Positionals = nil
+	case len(p.usage.Commands) > 0:
 	case len(found) == 0: // many usage lines leave them out
 		p.usage.Positionals = []Positional{{Name: "arguments", Repeat: true, Help: "the arguments behind the options"}}
 	}
 	for i := range p.usage.Options {
 		p.usage.Options[i].complete()
 	}
+}
+
+// takesValue reports whether a word of a usage line is an option whose value is the next word.
+func (p *parser) takesValue(word string) bool {
+	return slices.ContainsFunc(p.usage.Options, func(o Option) bool { return o.Value != "" && slices.Contains(o.names, word) })
 }
 
 // complete reads the choices and the repetition from the help of an option.
@@ -279,6 +294,9 @@ func (o *Option) complete() {
 			o.Choices = append(o.Choices, strings.TrimSpace(choice))
 		}
 		o.Kind = "string"
+	}
+	if o.Value == "" && strings.HasSuffix(o.Help, "(default true)") { // Go's flag and pflag take false behind = only
+		o.Value, o.Kind = "bool", "boolean"
 	}
 	if o.Value != "" && manyTimes().MatchString(o.Help) {
 		o.Repeat = true

@@ -53,6 +53,21 @@ Flags:
 
 Use "tool [command] --help" for more information about a command.
 `,
+	"cobra both": `Select from a file.
+
+Usage:
+  tool -f <file> -r <json,yaml> <selector> [flags]
+  tool [command]
+
+Available Commands:
+  put         Put a value
+
+Flags:
+  -f, --file string   the file
+      --pretty        pretty print (default true)
+  -r, --read string   the parser
+`,
+	"types": "usage: fmt [flags] [path ...]\n\t-l        list files\n\t-lang     str    the version\n",
 	"clap": "A fast finder\n\nUsage: fd [OPTIONS] [pattern] [path]...\n\nArguments:\n  [pattern]  the search pattern\n  [path]...\n          the root directories\n\nOptions:\n" +
 		"  -H, --hidden                  Search hidden files\n  -d, --max-depth <NUM>         Set maximum search depth\n  -t, --type <filetype>         Filter by type [possible values: file, directory]\n" +
 		"  -E, --exclude <pattern>...\n          Exclude entries\n      --threads <N>\n          Number of threads\n  -h, --help                    Print help\n",
@@ -101,6 +116,8 @@ var drafts = map[string][]string{
 		"required: [patterns]", `"{patterns}"`, "file: {type: array, items: {type: string}}", "ACTION is 'read' or 'skip'",
 	},
 	"cobra":          {"output: {type: string,", "depth: {type: integer,", "tag: {type: array, items: {type: string},", "all: {type: boolean,", "outdir: {type: string, description", `"--tag={tag}"`, `description: "Do things with things."`, "required: [path]"},
+	"cobra both":     {"required: [selector]", `"--file={file}"`, "pretty: {type: boolean,", `"--pretty={pretty}"`, "- name: put", "- name: run"},
+	"types":          {"l: {type: boolean,", `lang: {type: string, description: "the version"}`, `["-lang", "{lang}"]`},
 	"cobra commands": {"- name: add", `description: "Add a thing"`, "- name: list", `- "list"`},
 	"clap": {
 		"hidden: {type: boolean,", "maxDepth: {type: integer,", `type: {type: string, enum: ["file", "directory"],`, "exclude: {type: array, items: {type: string}, description: \"Exclude entries\"}",
@@ -123,6 +140,9 @@ func draftOf(text string) string {
 		list = u.Commands
 		for i := range list {
 			list[i].Usage = &Usage{}
+		}
+		if len(u.Positionals) > 0 {
+			list = append(list, Command{Usage: u})
 		}
 	}
 	return Draft("prog", u.Summary, list)

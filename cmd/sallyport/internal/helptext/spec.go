@@ -22,6 +22,7 @@ func parseOption(spec string) (o Option, ok bool) {
 		if name == "" || len(name) > maxName {
 			return Option{}, false
 		}
+		o.names = append(o.names, name)
 		rest := strings.TrimPrefix(part, name)
 		if o.Name == "" || strings.HasPrefix(name, "--") && !strings.HasPrefix(o.Name, "--") {
 			o.Name = name
