@@ -12,7 +12,8 @@ import (
 func Draft(program, summary string, commands []Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Drafted by sallyport wrap from the program's help. Read it, keep the options that a caller needs, and say in the\n"+
-		"# descriptions what each tool is good for. docs/programs.md explains the keys.\n")
+		"# descriptions what each tool is good for. docs/programs.md explains the keys. A tool whose program exits with 1 after\n"+
+		"# it ran well, as linters do, needs exit: {1: ok}.\n")
 	fmt.Fprintf(&b, "program: %s\n", quoted(program))
 	if summary != "" {
 		fmt.Fprintf(&b, "description: %s\n", quoted(clip(summary)))

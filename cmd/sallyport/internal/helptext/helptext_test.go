@@ -117,7 +117,7 @@ var drafts = map[string][]string{
 	},
 	"cobra":          {"output: {type: string,", "depth: {type: integer,", "tag: {type: array, items: {type: string},", "all: {type: boolean,", "outdir: {type: string, description", `"--tag={tag}"`, `description: "Do things with things."`, "required: [path]"},
 	"cobra both":     {"required: [selector]", `"--file={file}"`, "pretty: {type: boolean,", `"--pretty={pretty}"`, "- name: put", "- name: run"},
-	"types":          {"l: {type: boolean,", `lang: {type: string, description: "the version"}`, `["-lang", "{lang}"]`},
+	"types":          {"l: {type: boolean,", `lang: {type: string, description: "the version"}`, `["-lang", "{lang}"]`, "needs exit: {1: ok}"},
 	"cobra commands": {"- name: add", `description: "Add a thing"`, "- name: list", `- "list"`},
 	"clap": {
 		"hidden: {type: boolean,", "maxDepth: {type: integer,", `type: {type: string, enum: ["file", "directory"],`, "exclude: {type: array, items: {type: string}, description: \"Exclude entries\"}",
