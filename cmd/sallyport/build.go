@@ -58,7 +58,7 @@ file of net/http replaced, so that each of its HTTP requests passes the gate and
 // described first: its errors are those of a script that is served.
 func buildScript(ctx context.Context, s *settings.Settings, std stdio, file, out string) error {
 	if !script.Is(file) {
-		return fmt.Errorf("%s: it is no script: those end in .ts, .js or .py", ui.Line(file))
+		return ui.Hint(fmt.Errorf("%s: it is no script: those end in .ts, .js or .py", ui.Line(file)), "%s", noScript(file))
 	}
 	if _, err := describeFile(ctx, s, std, file); err != nil {
 		return err
@@ -87,6 +87,22 @@ func buildScript(ctx context.Context, s *settings.Settings, std stdio, file, out
 	return nil
 }
 
+// noScript returns the next step for a program that build was given as a script.
+func noScript(file string) string {
+	info, err := os.Stat(file)
+	switch ext := filepath.Ext(file); {
+	case ext == ".go":
+		return "sallyport build --go DIR builds the Go program in a folder"
+	case strings.Contains(file, "@") || err == nil && info.IsDir():
+		return "sallyport build --go " + shellword.Quoted(file)
+	case ext == ".rs":
+		return "cargo build --target wasm32-wasip1 builds a Rust program; docs/programs.md shows how to serve it"
+	case ext == ".c" || ext == ".cc" || ext == ".cpp":
+		return "clang --target=wasm32-wasip1 with the sysroot of wasi-sdk builds a C program; docs/programs.md shows how to serve it"
+	}
+	return "sallyport build --go builds a Go program; docs/programs.md has others"
+}
+
 // sameName returns the script that would be a plugin of the same name in the folder of a module; "" is none.
 func sameName(module string) string {
 	name, err := manifest.NameOfFile(module)
@@ -102,7 +118,7 @@ func sameName(module string) string {
 
 // buildGo builds a program and writes its file.
 func buildGo(ctx context.Context, std stdio, target, out string) error {
-	if err := replaceable(out); err != nil { // before a build that takes its time
+	if err := writable(out); err != nil { // before a build that takes its time
 		return err
 	}
 	b, err := gobuild.Build(ctx, target, std.err)
@@ -148,6 +164,18 @@ func replaceable(file string) error {
 	return nil
 }
 
+// writable is replaceable for a file in a folder that has to be there.
+func writable(file string) error {
+	if _, err := os.Stat(filepath.Dir(file)); errors.Is(err, fs.ErrNotExist) {
+		return noFolder(file)
+	}
+	return replaceable(file)
+}
+
+func noFolder(file string) error {
+	return ui.Hint(fmt.Errorf("%s: its folder does not exist", ui.Line(file)), "mkdir %s", shellword.Quoted(filepath.Dir(file)))
+}
+
 // writeModule writes a module atomically. It replaces no file that is something else.
 func writeModule(file string, wasm []byte) (err error) {
 	if err := replaceable(file); err != nil {
@@ -155,7 +183,7 @@ func writeModule(file string, wasm []byte) (err error) {
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".sallyport-build-*")
 	if errors.Is(err, fs.ErrNotExist) {
-		return ui.Hint(fmt.Errorf("%s: its folder does not exist", ui.Line(file)), "mkdir %s", shellword.Quoted(filepath.Dir(file)))
+		return noFolder(file)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", ui.Line(file), fileid.Plain(err))

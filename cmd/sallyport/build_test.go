@@ -189,13 +189,24 @@ func denyFetches(t *testing.T, dir string) {
 
 func TestBuild_refusesWhatItCannotBuild(t *testing.T) {
 	t.Parallel()
-	for target, want := range map[string]string{
-		"example.com/tool":   "example.com/tool: no folder, and no package with a version such as example.com/cmd/tool@v1.2.3",
-		"./internal/gobuild": "is package gobuild and no program",
+	broken := writeFiles(t, "go.mod", "module example.com/broken\n\ngo 1.25\n",
+		"main.go", "package main\n\nimport \"syscall\"\n\nfunc main() { _ = syscall.Mmap }\n")
+	for args, want := range map[string]string{
+		"--go example.com/tool":          "example.com/tool: no folder, and no package with a version such as example.com/cmd/tool@v1.2.3 hint: sallyport build --go example.com/tool@latest",
+		"--go ..":                        "hint: its programs are github.com/sallyport-mcp/sallyport/cmd/bench",
+		"--go ./internal/gobuild":        "is package gobuild and no program",
+		"--go " + broken:                 "compiling example.com/broken for WASI",
+		"--go  " + broken:                "example.com/broken does not compile for WASI: go build: exit status 1 hint: the lines above",
+		"--go . -o testdata/none/x.wasm": "testdata/none/x.wasm: its folder does not exist hint: mkdir testdata/none",
+		"example.com/tool@v1.2.3":        "it is no script: those end in .ts, .js or .py hint: sallyport build --go example.com/tool@v1.2.3",
+		"testdata":                       "hint: sallyport build --go testdata",
+		"main.go":                        "hint: sallyport build --go DIR",
+		"tool.rs":                        "hint: cargo build --target wasm32-wasip1",
+		"tool.c":                         "hint: clang --target=wasm32-wasip1",
 	} {
-		out, err := program(t, "", "build", "--go", target).CombinedOutput()
+		out, err := program(t, "", append([]string{"build"}, strings.Fields(args)...)...).CombinedOutput()
 		if got := strings.Join(strings.Fields(string(out)), " "); err == nil || !strings.Contains(got, want) {
-			t.Errorf("%s: got %v %s, want %s", target, err, got, want)
+			t.Errorf("build %s: got %v %s, want %s", args, err, got, want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "notes.txt")

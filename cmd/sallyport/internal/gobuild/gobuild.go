@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
+	"github.com/sallyport-mcp/sallyport/internal/shellword"
 	"github.com/sallyport-mcp/sallyport/registry/plugin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
@@ -77,7 +79,11 @@ type build struct {
 func (b *build) get(ctx context.Context, target string) error {
 	pkg, version, ok := strings.Cut(target, "@")
 	if !ok || pkg == "" || version == "" || strings.HasPrefix(pkg, "-") {
-		return fmt.Errorf("%s: no folder, and no package with a version such as example.com/cmd/tool@v1.2.3", target)
+		err := fmt.Errorf("%s: no folder, and no package with a version such as example.com/cmd/tool@v1.2.3", target)
+		if host, _, _ := strings.Cut(pkg, "/"); !ok && strings.Contains(strings.TrimLeft(host, "."), ".") {
+			return ui.Hint(err, "sallyport build --go %s", shellword.Quoted(pkg+"@latest"))
+		}
+		return err
 	}
 	b.dir, b.pkg = filepath.Join(b.temp, "module"), pkg
 	b.env = append(b.env, "GOWORK=off", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"))
@@ -102,8 +108,10 @@ func (b *build) run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	out := filepath.Join(b.temp, "program.wasm")
+	fmt.Fprintf(b.progress, "compiling %s for WASI\n", ui.Line(s.Package))
 	if _, err := b.goCommand(ctx, "build", "-trimpath", "-ldflags=-s -w", "-overlay", overlay, "-o", out, b.pkg); err != nil {
-		return nil, err
+		return nil, ui.Hint(fmt.Errorf("%s does not compile for WASI: %w", s.Package, err),
+			"the lines above name the packages: one that was written for some systems only has no part for WASI (GOOS=wasip1)")
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
@@ -121,7 +129,7 @@ func (b *build) run(ctx context.Context) (*Built, error) {
 func (b *build) source(ctx context.Context) (s plugin.Source, err error) {
 	text, err := b.goCommand(ctx, "list", "-json=Name,ImportPath,Module", b.pkg)
 	if err != nil {
-		return s, err
+		return s, b.withPrograms(ctx, err)
 	}
 	var listed struct {
 		Name, ImportPath string
@@ -131,7 +139,7 @@ func (b *build) source(ctx context.Context) (s plugin.Source, err error) {
 		return s, fmt.Errorf("the answer of go list cannot be read: %w", err)
 	}
 	if listed.Name != "main" {
-		return s, fmt.Errorf("%s is package %s and no program: name a package main", listed.ImportPath, listed.Name)
+		return s, b.withPrograms(ctx, fmt.Errorf("%s is package %s and no program: name a package main", listed.ImportPath, listed.Name))
 	}
 	s.Package = listed.ImportPath
 	if m := listed.Module; m != nil {
@@ -139,6 +147,23 @@ func (b *build) source(ctx context.Context) (s plugin.Source, err error) {
 		s.Sum, err = b.sum(ctx, m.Path)
 	}
 	return s, err
+}
+
+// maxPrograms limits the programs that a hint names.
+const maxPrograms = 8
+
+// withPrograms returns an error with a hint that names the programs beneath the package, if there are any.
+func (b *build) withPrograms(ctx context.Context, err error) error {
+	text, failed := b.goCommand(ctx, "list", "-find", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, b.pkg+"/...")
+	programs := strings.Fields(string(text))
+	if failed != nil || len(programs) == 0 {
+		return err
+	}
+	more := ""
+	if over := len(programs) - maxPrograms; over > 0 {
+		programs, more = programs[:maxPrograms], fmt.Sprintf(", and %d more", over)
+	}
+	return ui.Hint(err, "its programs are %s%s", strings.Join(programs, ", "), more)
 }
 
 // sum returns the checksum of a module, as go.sum has it, "" for a module in a folder.
