@@ -42,6 +42,11 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 			examples = append(examples, "'"+a+"'")
 		}
 	}
+	if family, effect, ok := strings.Cut(act, ": "); ok && (family == "fs" || family == "net") {
+		if _, err := p.Explain(c, effect); err == nil {
+			return Explanation{}, fmt.Errorf("%q is a line of a grant and not an effect: write '%s'", act, effect)
+		}
+	}
 	return Explanation{}, fmt.Errorf("%q is not an effect: write one such as %s", act, strings.Join(examples, ", "))
 }
 

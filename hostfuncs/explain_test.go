@@ -75,6 +75,23 @@ func TestExplain_ceilingMustSpellPathOut(t *testing.T) {
 	}
 }
 
+// TestExplain_namesTheEffectOfALine checks that a line, as a hint of a denial has it, is answered with its effect.
+func TestExplain_namesTheEffectOfALine(t *testing.T) {
+	h := hostfuncs.NewHost(&hostfuncs.Options{Home: world(t)})
+	defer h.Close()
+	p := h.Plugin(hostfuncs.Plugin{Name: "demo", Grants: mustSet(t)})
+	for act, want := range map[string]string{
+		"fs: read ~/work/a.txt":               `"fs: read ~/work/a.txt" is a line of a grant and not an effect: write 'read ~/work/a.txt'`,
+		"net: GET https://example.com/a?":     `is a line of a grant and not an effect: write 'GET https://example.com/a?'`,
+		"fs: raed ~/work/a.txt":               `"fs: raed ~/work/a.txt" is not an effect: write one such as `,
+		strings.Repeat("fs: ", 3) + "nothing": ` is not an effect: write one such as `,
+	} {
+		if _, err := p.Explain(hostfuncs.Call{}, act); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", act, err, want)
+		}
+	}
+}
+
 // TestExplain_matchesOutcomeOfFileAccess checks that Explain matches the outcome of a file access, through links and
 // from /workspace.
 func TestExplain_matchesOutcomeOfFileAccess(t *testing.T) {
