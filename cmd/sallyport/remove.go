@@ -69,7 +69,11 @@ func remove(ctx context.Context, s *settings.Settings, std stdio, name string, p
 	}
 	fmt.Fprintf(std.out, "%s is removed: hosts that run stop serving it\n", ui.Line(r.Name))
 	if r.Grants > 0 {
-		fmt.Fprintf(std.out, "its %s stay in %s\n", ui.Count(r.Grants, "line"), ui.Line(s.Watched()))
+		stay := "stay"
+		if r.Grants == 1 {
+			stay = "stays"
+		}
+		fmt.Fprintf(std.out, "its %s of grants %s in %s\n", ui.Count(r.Grants, "line"), stay, ui.Line(s.Watched()))
 	}
 	if r.Last {
 		return w.offerUnwiring(ctx, std)
