@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,9 +134,12 @@ func (c *conversation) conclude(result json.RawMessage, failed error) {
 // lists for some milliseconds.
 const maxSoon = 20 * time.Millisecond
 
-// waits is called when the guest would wait in poll_oneoff, for a message or the next of its timers.
+// waits is called when the guest would wait in poll_oneoff, for a message or the next of its timers. One that has read
+// initialize and waits without a timer does so for ever: it is sent nothing else before its answer.
 func (c *conversation) waits(next time.Duration) {
 	switch {
+	case c.greeting == nil && c.method == initialize && next == math.MaxInt64:
+		runtime.Abort(endOf(runtime.KindGuest, "the server waits for more input, and has not answered initialize"))
 	case c.greeting == nil:
 	case c.ctx.Err() != nil:
 		runtime.Suspend()
