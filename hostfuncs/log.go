@@ -155,7 +155,11 @@ func (o *output) emit() {
 		return
 	}
 	text := o.rules.redact(string(bytes.TrimSuffix(line, []byte("\r"))))
-	o.rules.policy.log(o.rules.call.ID, slog.LevelInfo, printable(text), "stream", o.name)
+	level := slog.LevelInfo
+	if o.rules.policy.plugin.alone { // nobody made the calls of a rehearsal
+		level = slog.LevelDebug
+	}
+	o.rules.policy.log(o.rules.call.ID, level, printable(text), "stream", o.name)
 }
 
 func (o *output) flush() {

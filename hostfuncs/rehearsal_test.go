@@ -1,6 +1,7 @@
 package hostfuncs
 
 import (
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -19,6 +20,21 @@ func aborts(f func()) (text string) {
 	}()
 	f()
 	return ""
+}
+
+// TestRehearsalGate_logsOutputForDebugging checks that the log of an operator has no calls that nobody made.
+func TestRehearsalGate_logsOutputForDebugging(t *testing.T) {
+	var log strings.Builder
+	h := NewHost(&Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	defer h.Close()
+	p := h.Plugin(Plugin{Name: "a", Digest: "sha256:1"})
+	for want, g := range map[string]*Gate{"level=DEBUG msg=said": p.RehearsalGate(), "level=INFO msg=said": p.StartGate()} {
+		defer g.Close()
+		log.Reset()
+		if _, err := g.newOutputs().stderr.Write([]byte("said\n")); err != nil || !strings.Contains(log.String(), want) {
+			t.Errorf("got %v, %s, want %s", err, log.String(), want)
+		}
+	}
 }
 
 // TestRehearsalGate_endsAtRequestsAndFiles checks that a rehearsal ends at each effect that the grants would allow a call.
