@@ -132,9 +132,9 @@ func buildGo(ctx context.Context, std stdio, target, out string) error {
 		return err
 	}
 	fmt.Fprintf(std.out, "built %s, %d bytes, from %s\n", ui.Line(out), len(b.Wasm), ui.Line(origin(&b.Source)))
-	fmt.Fprintln(std.out, "an MCP server is ready as it is; a command-line program needs a tool file, which wrap drafts:")
 	word := ui.Line(shellword.Quoted(out))
-	fmt.Fprintf(std.out, "  sallyport inspect %s\n  sallyport wrap %s\n", word, word)
+	fmt.Fprintf(std.out, "an MCP server is ready as it is:\n  sallyport inspect %s\n", word)
+	fmt.Fprintf(std.out, "a command-line program needs a tool file, which wrap drafts:\n  sallyport wrap %s\n", word)
 	return nil
 }
 

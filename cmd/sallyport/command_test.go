@@ -335,6 +335,12 @@ func TestWrap_draftsAToolFileFromTheHelp(t *testing.T) {
 	if out, err = program(t, "", "wrap", guest(t, "misbehave")).CombinedOutput(); err == nil || !strings.Contains(string(out), "this is no command-line program") {
 		t.Errorf("a plugin: got %v %s, want a refusal of what is no command-line program", err, out)
 	}
+	native := writeFiles(t, "tool", "\x7fELF", "tool.wasm", "\x7fELF")
+	for _, name := range []string{"tool", "tool.wasm"} {
+		if out, err = program(t, "", "wrap", filepath.Join(native, name)).CombinedOutput(); err == nil || !strings.Contains(string(out), "hint: a program has to be built for WASI: sallyport build --go") {
+			t.Errorf("%s: got %v %s, want the next step for a native program", name, err, out)
+		}
+	}
 }
 
 func TestProgram_changedCommandLineIsAnotherInterface(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,11 +52,14 @@ its help names. The program is run with --help, without any grant. Read the file
 	return c
 }
 
+// forWASI is the next step for a program that is no module.
+const forWASI = "a program has to be built for WASI: sallyport build --go PACKAGE@VERSION for Go, the target wasm32-wasip1 for Rust and C"
+
 // wrap drafts the tool file of a program from its help.
 func wrap(ctx context.Context, s *settings.Settings, std stdio, file string, force bool) error {
 	out := toolfile.Beside(file)
 	if out == "" {
-		return fmt.Errorf("%s: not a WebAssembly module by its name, which ends in .wasm", ui.Line(file))
+		return ui.Hint(fmt.Errorf("%s: not a WebAssembly module by its name, which ends in .wasm", ui.Line(file)), forWASI)
 	}
 	there := ui.Hint(fmt.Errorf("%s: there is a tool file already", ui.Line(out)), "--force replaces it")
 	if old, err := userfile.Read(out); err != nil || old != nil && !force {
@@ -79,11 +83,15 @@ func wrap(ctx context.Context, s *settings.Settings, std stdio, file string, for
 	if err != nil {
 		return err
 	}
-	options := 0
+	options, valued := 0, 0
 	for _, c := range commands.list {
 		options += len(c.Usage.Options)
+		valued += len(slices.DeleteFunc(slices.Clone(c.Usage.Options), func(o helptext.Option) bool { return o.Value == "" }))
 	}
 	fmt.Fprintf(std.out, "wrote %s: %s, %s\n", ui.Line(out), ui.Count(len(commands.list), "tool"), ui.Count(options, "option"))
+	if valued == 0 && options > 2 {
+		fmt.Fprintln(std.out, `its help names no value of an option, so each is a flag there; write [-n, "{n}"] for one that has a value`)
+	}
 	fmt.Fprintln(std.out, "the help is written for people: read the file and mend it, then check it:")
 	fmt.Fprintf(std.out, "  sallyport inspect %s\n", ui.Line(shellword.Quoted(file)))
 	return nil
@@ -103,7 +111,7 @@ func helpOf(ctx context.Context, s *settings.Settings, std stdio, file string) (
 	}
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
-		return nil, err
+		return nil, ui.Hint(err, forWASI)
 	}
 	if !command.IsProgram(b) || b.HasExport("mcp_handle") {
 		return nil, errors.New("this is no command-line program: it exports no _start, or is a plugin already")
