@@ -129,3 +129,13 @@ func TestBrokenConfiguration_stopsOnlyCommandsThatNeedIt(t *testing.T) {
 		}
 	}
 }
+
+func TestList_namesAFolderThatIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	for _, config := range []string{"", "plugins: {files: {grants: ['fs: read ~/a']}}"} {
+		out, err := program(t, config, "list", dir).CombinedOutput()
+		if want := "there is no folder " + dir + " yet"; err != nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("with %q: got %v %s, want %s", config, err, out, want)
+		}
+	}
+}

@@ -90,6 +90,11 @@ func printStatus(w io.Writer, dir string, plugins []registry.Status) error {
 	if len(plugins) == 0 {
 		return printEmpty(w, dir)
 	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) { // the configuration names the plugins
+		if err := printEmpty(w, dir); err != nil {
+			return err
+		}
+	}
 	var table bytes.Buffer
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, p := range plugins {
