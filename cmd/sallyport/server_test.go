@@ -245,6 +245,7 @@ func TestServer_withABadHandshakeIsRefused(t *testing.T) {
 		"silent":   "the server waits for more input, and has not answered initialize",
 		"garbage":  "the server waits for more input, and has not answered initialize",
 		"wrongids": "the server waits for more input, and has not answered initialize",
+		"memory":   "the server exited with code 2 before it answered initialize, after it was refused more than 64 MiB of memory (limits.memory)",
 		"refusal":  "the server cannot be used: it refused initialize with error -32022: not this version",
 		"version":  `the server cannot be used: it speaks protocol version "1999-12-31"; known are 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`,
 		"signals":  "the program waits for signals (signal.Notify), which Go on WASI does by yielding without an end, and so it never reads its input",

@@ -155,7 +155,7 @@ func (c *conversation) ended(err error, unsure bool) error {
 		return err // an error of the server, or of the host
 	case end.Kind == runtime.KindExit:
 		end = &runtime.EndError{Kind: end.Kind, Code: end.Code, Stack: end.Stack,
-			Message: fmt.Sprintf("the server exited with code %d before it answered %s", end.Code, c.method)}
+			Message: fmt.Sprintf("the server exited with code %d before it answered %s%s", end.Code, c.method, end.Refused)}
 	}
 	if c.dials {
 		end.Message += "; " + command.NoNetwork

@@ -138,6 +138,9 @@ func serve(m message) {
 	}
 }
 
+// large is more memory than a guest has.
+var large []byte
+
 func initialize(id json.RawMessage) {
 	version := "2024-11-05"
 	switch handshake {
@@ -154,6 +157,8 @@ func initialize(id json.RawMessage) {
 		return
 	case "version":
 		version = "1999-12-31"
+	case "memory":
+		large = make([]byte, 100<<20)
 	}
 	write("starting up")
 	capabilities := `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
