@@ -239,9 +239,9 @@ func TestServer_isCancelledWhileItWaits(t *testing.T) {
 func TestServer_withABadHandshakeIsRefused(t *testing.T) {
 	t.Parallel()
 	for handshake, want := range map[string]string{
-		"exit1":    "the server exited with code 1 before it answered initialize",
-		"exit3":    "the server exited with code 3 before it answered initialize",
-		"exit127":  "the server exited with code 127 before it answered initialize",
+		"exit1":    "the server exited with code 1 before it answered initialize: usage: server FILE",
+		"exit3":    "the server exited with code 3 before it answered initialize: usage: server FILE",
+		"exit127":  "the server exited with code 127 before it answered initialize: usage: server FILE",
 		"silent":   "the server waits for more input, and has not answered initialize",
 		"garbage":  "the server waits for more input, and has not answered initialize",
 		"wrongids": "the server waits for more input, and has not answered initialize",

@@ -162,6 +162,10 @@ func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 	case !errors.As(err, &end):
 	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
 		end.Message = fmt.Sprintf("the guest did not describe itself within %s", limit)
+	case end.Kind == runtime.KindExit:
+		if said := lastLine(gate.Stderr()); said != "" {
+			end.Message += ": " + said
+		}
 	case end.Kind == runtime.KindGuest && end.Code != 0:
 		end.Message = fmt.Sprintf("the guest serves no plugin: it ended with error %d before it described itself; a plugin in Go calls Serve in an init function", end.Code)
 	}
