@@ -245,7 +245,7 @@ func TestServer_withABadHandshakeIsRefused(t *testing.T) {
 		"silent":   "the server waits for more input, and has not answered initialize",
 		"garbage":  "the server waits for more input, and has not answered initialize",
 		"wrongids": "the server waits for more input, and has not answered initialize",
-		"memory":   "the server exited with code 2 before it answered initialize, after it was refused more than 64 MiB of memory (limits.memory)",
+		"huge":     "the server exited with code 2 before it answered initialize, after it was refused more than 256 MiB of memory, which no setting changes",
 		"refusal":  "the server cannot be used: it refused initialize with error -32022: not this version",
 		"version":  `the server cannot be used: it speaks protocol version "1999-12-31"; known are 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`,
 		"signals":  "the program waits for signals (signal.Notify), which Go on WASI does by yielding without an end, and so it never reads its input",
@@ -263,6 +263,20 @@ func TestServer_withABadHandshakeIsRefused(t *testing.T) {
 				t.Errorf("got %s, want %s", got, both)
 			}
 		})
+	}
+}
+
+// A server that needs more memory than a call has is loaded, and has it by its settings.
+func TestServer_takesMemoryByItsSettings(t *testing.T) {
+	t.Parallel()
+	dir := badServer(t, "large")
+	for config, want := range map[string]string{
+		"":                                     "the server exited with code 2 before it answered initialize, after it was refused more than 64 MiB of memory (limits.memory)",
+		"{server: {limits: {memory: 256MiB}}}": "1",
+	} {
+		if got := text(call(t, connect(t, "plugins: "+config, dir), "server-count", nil)); !strings.Contains(got, want) {
+			t.Errorf("with %s: got %s, want %s", config, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/hostfuncs"
@@ -23,6 +24,10 @@ import (
 // DescribeTime is the deadline of plugin/describe. The request is made for the bytes of a file, before a plugin name or
 // settings are known.
 const DescribeTime = 10 * time.Second
+
+// describeMemory is the memory of a guest that describes itself, in bytes. It is more than that of its calls: a plugin that
+// needs it loads, and the error of a call names the setting.
+const describeMemory = 256 << 20
 
 // Loader makes modules from files.
 type Loader struct {
@@ -148,7 +153,7 @@ func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 
 func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string, limit time.Duration) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
-		Limits: runtime.Limits{Deadline: limit, Start: limit, Output: manifest.MaxSize},
+		Limits: runtime.Limits{Deadline: limit, Start: limit, Output: manifest.MaxSize, Memory: describeMemory},
 		State:  runtime.StateFresh, // for a single call
 	})
 	defer pool.Close(ctx)
@@ -163,6 +168,7 @@ func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
 		end.Message = fmt.Sprintf("the guest did not describe itself within %s", limit)
 	case end.Kind == runtime.KindExit:
+		end.Message = strings.Replace(end.Message, " ("+runtime.Setting("memory", false)+")", ", which no setting changes", 1)
 		if said := lastLine(gate.Stderr()); said != "" {
 			end.Message += ": " + said
 		}

@@ -157,8 +157,10 @@ func initialize(id json.RawMessage) {
 		return
 	case "version":
 		version = "1999-12-31"
-	case "memory":
+	case "large":
 		large = make([]byte, 100<<20)
+	case "huge":
+		large = make([]byte, 300<<20)
 	}
 	write("starting up")
 	capabilities := `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
