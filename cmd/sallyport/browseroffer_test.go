@@ -71,7 +71,7 @@ func TestBrowser_addsAPluginByItsLink(t *testing.T) {
 	}
 }
 
-// Somebody is quicker than the page, which is not told of any folder yet.
+// A link is given before the page has its folders.
 func TestBrowser_fetchesALinkOnceItHasTheFolders(t *testing.T) {
 	a, hub := newAdded(t), newOCIServer(t)
 	p, _ := openPage(t, a)

@@ -27,7 +27,7 @@ import (
 func newCall(std stdio) *cobra.Command {
 	var lines []string
 	var seed string
-	var text bool
+	var text, dry bool
 	c := &cobra.Command{
 		Use:   "call FILE TOOL [ARGUMENTS]",
 		Short: "make one call without a client",
@@ -52,7 +52,7 @@ of the protocol; 2: the host did, also where the tool asks you and there is no t
 			if err != nil {
 				return err
 			}
-			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed, text: text}, args[1], arguments)
+			return callOnce(c.Context(), s, std, onePlugin{file: args[0], grants: lines, seed: seed, text: text, dry: dry}, args[1], arguments)
 		},
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -60,6 +60,7 @@ of the protocol; 2: the host did, also where the tool asks you and there is no t
 	})
 	c.Flags().StringArrayVar(&lines, "grant", nil, "allow this `line`, such as 'fs: read ~/work/**'; repeat the flag for more lines")
 	c.Flags().StringVar(&seed, "seed", "", "make the call the same each time: frozen clocks, and random numbers made of this `text`")
+	c.Flags().BoolVar(&dry, "dry-run", false, "change nothing: the receipt names under would the effects of a real call")
 	c.Flags().BoolVar(&text, "text", false, "print only the texts of the result")
 	return c
 }
@@ -70,6 +71,7 @@ type onePlugin struct {
 	grants []string
 	seed   string // "" uses real clocks and random numbers
 	text   bool   // print the texts of the result instead of its JSON
+	dry    bool   // commit no effect
 
 	state runtime.State     // "" for the state that the plugin asks for
 	web   http.RoundTripper // nil is the web
@@ -146,7 +148,11 @@ func (c *localClient) callTool(ctx context.Context, s *settings.Settings, std st
 	if nobody == nil {
 		defer person.Close()
 	}
-	r, err := c.request(ctx, "tools/call", callParams(tool, arguments, person != nil), func(ctx context.Context, result json.RawMessage) (answers, bool, error) {
+	var wishes []string
+	if p.dry {
+		wishes = append(wishes, "dev.sallyport/dryRun")
+	}
+	r, err := c.request(ctx, "tools/call", callParams(tool, arguments, person != nil, wishes...), func(ctx context.Context, result json.RawMessage) (answers, bool, error) {
 		std.flush() // before a question at the terminal
 		return askPerson(ctx, person, result)
 	})
@@ -182,12 +188,12 @@ func refused(e *jsonrpc.Error, file, tool string, plugins []registry.Status) err
 }
 
 // callParams returns the params of a call. With asks they declare support for form elicitation.
-func callParams(tool, arguments string, asks bool) json.RawMessage {
+func callParams(tool, arguments string, asks bool, wishes ...string) json.RawMessage {
 	can := "{}"
 	if asks {
 		can = `{"elicitation":{"form":{}}}`
 	}
-	return requestParams(jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, tool)}, {Key: "arguments", Value: json.RawMessage(arguments)}}, can)
+	return requestParams(jsonraw.Object{{Key: "name", Value: jsonraw.AppendString(nil, tool)}, {Key: "arguments", Value: json.RawMessage(arguments)}}, can, wishes...)
 }
 
 // noteGrants notes on standard error, after a refusal, that the plugin's grants in the configuration do not apply to call.
@@ -223,7 +229,7 @@ func printResult(std stdio, response []byte, text bool) error {
 	return nil
 }
 
-// printTexts prints the texts of a result, and the type of every other block.
+// printTexts prints the texts of a result, the type of every other block, and the effects that a dry run held back.
 func printTexts(std stdio, result []byte) {
 	blocks, _ := jsonraw.Elements(jsonraw.Get(result, "content")) // the server has checked it
 	for _, block := range blocks {
@@ -233,6 +239,11 @@ func printTexts(std stdio, result []byte) {
 		}
 		kind, _ := jsonraw.String(jsonraw.Get(block, "type"))
 		fmt.Fprintf(std.out, "[%s]\n", ui.Line(kind))
+	}
+	held, _ := jsonraw.Elements(jsonraw.Get(result, "_meta", "dev.sallyport/receipt", "would"))
+	for _, effect := range held {
+		line, _ := jsonraw.String(effect)
+		fmt.Fprintf(std.out, "would %s\n", ui.Line(line))
 	}
 }
 

@@ -55,8 +55,13 @@ func (c *localClient) request(ctx context.Context, method string, params json.Ra
 }
 
 // requestParams adds to the members of a method what a request of the latest protocol revision has, which needs no session.
-func requestParams(members jsonraw.Object, capabilities string) json.RawMessage {
+// wishes are members of _meta that are true.
+func requestParams(members jsonraw.Object, capabilities string, wishes ...string) json.RawMessage {
+	var more string
+	for _, w := range wishes {
+		more += fmt.Sprintf(`,%q:true`, w)
+	}
 	members.Set("_meta", fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":%s,`+
-		`"io.modelcontextprotocol/logLevel":"debug","progressToken":1}`, envelope.Versions()[0], capabilities))
+		`"io.modelcontextprotocol/logLevel":"debug","progressToken":1%s}`, envelope.Versions()[0], capabilities, more))
 	return members.Append(nil)
 }
