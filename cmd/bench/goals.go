@@ -38,6 +38,7 @@ func goals() []goal {
 		{row: "metered_over_plain_geomean", limit: 1.1},
 		{row: "sha_over_before", limit: 0.75},
 		{row: "server_call_over_native_1", limit: 1, least: true},
+		{row: "server_call_over_wazero_1", limit: 1, least: true},
 		{row: "servers_100_call_idle_each_MB", limit: 5},
 		{row: "servers_100_session_idle_each_MB", limit: 5},
 		{row: "servers_100_call_idle_cpu", limit: 0.1},

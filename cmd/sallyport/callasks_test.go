@@ -70,7 +70,7 @@ func TestCall_dryRunChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
 	for _, format := range [][]string{{`"would": [ "write `}, {"would write ", "--text"}} {
-		args := append([]string{"call", filepath.Join("..", "..", "build", "plugins", "files.wasm"), "write", fmt.Sprintf(`{"path":%q,"text":"x"}`, file), "--grant", "fs: write " + dir + "/**", "--dry-run"}, format[1:]...)
+		args := append([]string{"call", bundled(t, "files"), "write", fmt.Sprintf(`{"path":%q,"text":"x"}`, file), "--grant", "fs: write " + dir + "/**", "--dry-run"}, format[1:]...)
 		out, err := program(t, "", args...).Output()
 		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || !strings.Contains(got, format[0]) || !strings.Contains(got, "a.txt (1 byte") {
 			t.Errorf("got %v %s, want %s", err, got, format[0])
