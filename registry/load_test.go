@@ -111,7 +111,7 @@ func TestDescribe_hasItsOwnDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("runs with no grants, %d MiB of memory and %.0f s,", runtime.DefaultMemory>>20, plugin.DescribeTime.Seconds())
+	want := fmt.Sprintf("runs with no grants, %d MiB of memory and %.0f s,", plugin.DescribeMemory>>20, plugin.DescribeTime.Seconds())
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/plugins.md does not say %q", want)
 	}

@@ -25,9 +25,9 @@ import (
 // settings are known.
 const DescribeTime = 10 * time.Second
 
-// describeMemory is the memory of a guest that describes itself, in bytes. It is more than that of its calls: a plugin that
+// DescribeMemory is the memory of a guest that describes itself, in bytes. It is more than that of its calls: a plugin that
 // needs it loads, and the error of a call names the setting.
-const describeMemory = 256 << 20
+const DescribeMemory = 256 << 20
 
 // Loader makes modules from files.
 type Loader struct {
@@ -153,7 +153,7 @@ func Describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 
 func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Module, d runtime.Dialect, name string, limit time.Duration) (json.RawMessage, error) {
 	pool := runtime.NewPool(compiled, d, &runtime.PoolOptions{
-		Limits: runtime.Limits{Deadline: limit, Start: limit, Output: manifest.MaxSize, Memory: describeMemory},
+		Limits: runtime.Limits{Deadline: limit, Start: limit, Output: manifest.MaxSize, Memory: DescribeMemory},
 		State:  runtime.StateFresh, // for a single call
 	})
 	defer pool.Close(ctx)
