@@ -163,12 +163,14 @@ func describe(ctx context.Context, host *hostfuncs.Host, compiled *runtime.Modul
 	defer gate.Close()
 	raw, err := pool.Call(ctx, runtime.Request{Method: "plugin/describe"}, gate)
 	var end *runtime.EndError
+	if errors.As(err, &end) { // the setting is that of calls
+		end.Message = strings.Replace(end.Message, " ("+runtime.Setting("memory", false)+")", ", which no setting changes", 1)
+	}
 	switch {
-	case !errors.As(err, &end):
+	case end == nil:
 	case end.Kind == runtime.KindDeadline && ctx.Err() == nil: // no setting changes this deadline
 		end.Message = fmt.Sprintf("the guest did not describe itself within %s", limit)
 	case end.Kind == runtime.KindExit:
-		end.Message = strings.Replace(end.Message, " ("+runtime.Setting("memory", false)+")", ", which no setting changes", 1)
 		if said := lastLine(gate.Stderr()); said != "" {
 			end.Message += ": " + said
 		}
