@@ -34,8 +34,8 @@ type Conversation struct {
 	// Unread limits the bytes that the guest was sent and has not read.
 	Unread int
 	// Polls makes the streams non-blocking, for a guest that waits for them in poll_oneoff. Waits is called when it
-	// would wait there, with the time to the next of its timers, and again when its call ends meanwhile. It may call
-	// Suspend.
+	// would wait there, with the time to the next of its timers (math.MaxInt64 without one), and again when its call
+	// ends meanwhile. It may call Suspend.
 	Polls bool
 	Waits func(next time.Duration)
 	// Reads, if not nil, is called when the guest reads a clock, before the reading. wall tells the time of day from the

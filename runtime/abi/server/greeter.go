@@ -36,7 +36,8 @@ type greeter struct {
 	asked    string   // the last one
 	tools    json.RawMessage
 	pings    int
-	calm     int    // pings in a row that took about as much fuel as the cheapest
+	calm     int    // pings in a row that took about as much fuel as the cheapest of all
+	most     uint64 // fuel of the dearest of them
 	least    uint64 // fuel of the cheapest ping
 	before   uint64 // fuel spent before the last ping
 	spent    uint64 // by pings
@@ -74,14 +75,16 @@ func (g *greeter) weigh(fuel uint64) {
 		g.pings = maxPings
 		return
 	}
-	if g.pings == 1 || fuel < g.least-g.least/8 {
-		g.calm = 0
-	}
 	if g.pings == 1 || fuel < g.least {
 		g.least = fuel
 	}
-	if g.calm++; fuel > g.least+g.least/8 {
-		g.calm = 0
+	about := g.least + g.least/8
+	if g.most = max(g.most, fuel); g.most > about { // the row ends, and this one may begin the next
+		g.calm, g.most = 0, 0
+	}
+	if fuel <= about {
+		g.calm++
+		g.most = max(g.most, fuel)
 	}
 }
 

@@ -53,3 +53,31 @@ func TestGreeter_aPingWithoutAnAnswerEndsTheStart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The collector of Go makes some pings dear, and some of them in between cheap.
+func TestGreeter_waitsForCalmPings(t *testing.T) {
+	for _, c := range []struct {
+		fuel []uint64 // of the pings
+		want int      // the number of them that are made
+	}{
+		{[]uint64{10, 10, 10, 10, 10}, 4},
+		{[]uint64{28, 20, 16, 17, 14, 13, 20, 8, 20, 13, 8, 8, 8, 8, 8}, 14},
+		{[]uint64{8, 8, 8, 9, 8}, 4},
+		{[]uint64{8, 8, 8, 10, 8, 8, 8, 8, 8}, 8},
+		{[]uint64{0, 0, 0, 0, 0}, 4},
+		{[]uint64{pingFuel + 1, 1, 1}, 1},
+		{[]uint64{pingFuel / 2, pingFuel / 2, 1, 1}, 3},
+	} {
+		g := greeter{}
+		for g.calm < calmPings && g.pings < maxPings && g.pings < len(c.fuel) {
+			made := g.pings
+			g.pings++
+			if g.weigh(c.fuel[made]); g.pings == maxPings {
+				g.pings, g.calm = made+1, calmPings
+			}
+		}
+		if g.pings != c.want || g.calm < calmPings {
+			t.Errorf("%d: got %d pings, want %d", c.fuel, g.pings, c.want)
+		}
+	}
+}
