@@ -30,24 +30,37 @@ func (p *Policy) Explain(c Call, act string) (Explanation, error) {
 	g := p.NewGate(c)
 	defer g.Close()
 	act = strings.TrimSpace(act)
+	if x, ok, err := g.rules.decided(act); ok || err != nil {
+		return x, err
+	}
+	if family, effect, ok := strings.Cut(act, ": "); ok && (family == "fs" || family == "net") {
+		if _, ok, err := g.rules.decided(effect); ok && err == nil {
+			return Explanation{}, fmt.Errorf("%q is a line of a grant and not an effect: write '%s'", act, effect)
+		}
+	}
 	var examples []string
 	for _, f := range p.host.effects.rows {
 		if f.explain == nil {
 			continue
 		}
-		if x, ok, err := f.explain(&g.rules, act); ok || err != nil {
-			return x, err
-		}
 		for _, a := range f.acts {
 			examples = append(examples, "'"+a+"'")
 		}
 	}
-	if family, effect, ok := strings.Cut(act, ": "); ok && (family == "fs" || family == "net") {
-		if _, err := p.Explain(c, effect); err == nil {
-			return Explanation{}, fmt.Errorf("%q is a line of a grant and not an effect: write '%s'", act, effect)
+	return Explanation{}, fmt.Errorf("%q is not an effect: write one such as %s", act, strings.Join(examples, ", "))
+}
+
+// decided returns the decision about an effect, and false if no family knows the text.
+func (r *rules) decided(act string) (x Explanation, ok bool, err error) {
+	for _, f := range r.policy.host.effects.rows {
+		if f.explain == nil {
+			continue
+		}
+		if x, ok, err = f.explain(r, act); ok || err != nil {
+			return x, ok, err
 		}
 	}
-	return Explanation{}, fmt.Errorf("%q is not an effect: write one such as %s", act, strings.Join(examples, ", "))
+	return x, false, nil
 }
 
 // looking decides for a walk to one file, without records.
