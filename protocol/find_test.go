@@ -40,6 +40,14 @@ func TestFind_waitsForLoadingPlugins(t *testing.T) {
 			catalog.load = func() { addTools(t, r, (&player{t: t}).obey, "late", []string{"tool"}) }
 			conn := NewServer(catalog, nil).Connect(ConnOptions{})
 			defer conn.Close()
+			if !c.ok {
+				for method, params := range map[string]string{"prompts/get": `"name":"late-prompt"`, "resources/read": `"uri":"late://one"`} {
+					m := parse(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{%s}}}`, method, params, modernMeta))
+					if got := conn.Handle(t.Context(), &m, nil); got.Err == nil || !strings.HasSuffix(got.Err.Message, " (plugins are still loading: try again)") {
+						t.Errorf("%s: got %+v, want it to be tried again", method, got.Err)
+					}
+				}
+			}
 			begin := time.Now()
 			got := handle(t, conn, callMessage(1, "late-tool"))
 			if ok := got.Err == nil; ok != c.ok || !ok && !strings.HasSuffix(got.Err.Message, "late-tool (plugins are still loading: try again)") {
