@@ -17,6 +17,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/heap"
 )
 
 // row is one number of the table.
@@ -53,6 +55,7 @@ func suites() []suite {
 }
 
 func main() {
+	heap.CollectAsUsual() // as the host does
 	if len(os.Args) > 2 && os.Args[1] == "role" {
 		fail(serveRole(os.Args[2:]))
 		return

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -40,7 +41,7 @@ type places struct {
 
 // launch starts a role on a transport.
 func launch(ctx context.Context, role, transport string) (*server, error) {
-	p, err := run(exec.CommandContext(ctx, os.Args[0], "role", "peer-"+role, transport))
+	p, err := run(roleCommand(ctx, "peer-"+role, transport))
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +61,16 @@ func launch(ctx context.Context, role, transport string) (*server, error) {
 	}
 	p.url = at.URL
 	return p, p.connect(transport)
+}
+
+// roleCommand returns a command that runs this program with a role. Servers without this host collect garbage as Go does
+// by itself, and the others as the host does.
+func roleCommand(ctx context.Context, words ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"role"}, words...)...)
+	if slices.Contains([]string{"floor", "sdk", "plain", "peer-gosdk", "peer-mcpgo", "peer-extismsdk"}, words[0]) {
+		cmd.Env = append(os.Environ(), "GOGC=100")
+	}
+	return cmd
 }
 
 // run starts a server. Its standard error has to be read until connect is called.

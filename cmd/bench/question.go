@@ -229,7 +229,7 @@ func (h *questionHost) waitingRows(ctx context.Context, n int, dir string) ([]ro
 	if err := h.openTasks(ctx, 10); err != nil { // excludes one-time setup
 		return nil, err
 	}
-	memory, goroutines, disk := heap(), goruntime.NumGoroutine(), diskSize(dir)
+	memory, goroutines, disk := heapInUse(), goruntime.NumGoroutine(), diskSize(dir)
 	begun := time.Now()
 	if err := h.openTasks(ctx, n); err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (h *questionHost) waitingRows(ctx context.Context, n int, dir string) ([]ro
 	took := time.Since(begun)
 	return []row{
 		{Name: "waiting_tasks", Value: float64(n), Unit: "", note: fmt.Sprintf("%d goroutines more, opened in %v", goruntime.NumGoroutine()-goroutines, took.Round(time.Millisecond))},
-		{Name: "waiting_tasks_memory", Value: float64(heap()-memory) / 1024, Unit: "KiB", note: "of heap, all together"},
+		{Name: "waiting_tasks_memory", Value: float64(heapInUse()-memory) / 1024, Unit: "KiB", note: "of heap, all together"},
 		{Name: "waiting_task_disk", Value: float64(diskSize(dir)-disk) / float64(n), Unit: "B", note: "each, in the store"},
 	}, nil
 }
@@ -293,8 +293,8 @@ func openTask(ctx context.Context, c *protocol.Conn) error {
 	}
 }
 
-// heap returns the live heap of the process, in bytes.
-func heap() int64 {
+// heapInUse returns the live heap of the process, in bytes.
+func heapInUse() int64 {
 	goruntime.GC()
 	goruntime.GC()
 	var m goruntime.MemStats

@@ -227,13 +227,13 @@ func sessionMemory(ctx context.Context, dir string, n int) (float64, error) {
 	if err := h.client.call("session"); err != nil {
 		return 0, errors.Join(err, h.close())
 	}
-	before := heap()
+	before := heapInUse()
 	for range n {
 		if _, err := h.client.begin(); err != nil {
 			return 0, errors.Join(err, h.close())
 		}
 	}
-	return float64(heap()-before) / float64(n), h.close()
+	return float64(heapInUse()-before) / float64(n), h.close()
 }
 
 // scaleDatabaseRows measures the processor time of PostgreSQL for a write of one row by 16 concurrent writers.

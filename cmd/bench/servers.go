@@ -80,7 +80,7 @@ func compareServers(ctx context.Context, o options, inFlight int) ([]row, error)
 		case "native":
 			servers[way], err = launchCommand(exec.CommandContext(ctx, nativeServer), "stdio")
 		case "wazero":
-			servers[way], err = launchCommand(exec.CommandContext(ctx, os.Args[0], "role", "plain", guestFile("sdkserver")), "stdio")
+			servers[way], err = launchCommand(roleCommand(ctx, "plain", guestFile("sdkserver")), "stdio")
 		default:
 			servers[way], err = launchHost(ctx, "sdkserver_"+way, guestFile("sdkserver"), way, "stdio")
 		}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ type peer struct {
 
 // start launches a role and initializes it.
 func start(ctx context.Context, role string) (*peer, error) {
-	p := &peer{cmd: exec.CommandContext(ctx, os.Args[0], "role", role)}
+	p := &peer{cmd: roleCommand(ctx, role)}
 	p.cmd.Stderr = &p.stderr
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
+	"github.com/sallyport-mcp/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/registry/script"
 )
 

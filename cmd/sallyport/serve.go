@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/host"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/logging"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
+	"github.com/sallyport-mcp/sallyport/internal/heap"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	wire "github.com/sallyport-mcp/sallyport/transport/stdio"
 	"github.com/sallyport-mcp/sallyport/transport/streamable"
