@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
 
@@ -16,6 +18,8 @@ const (
 	// far more often if its compiler makes large functions of which a part runs, as Go does. The cost is less than one
 	// per cent.
 	slice = 1_000_000
+	// long is the time after which a call that computes is noted as one that keeps its thread busy.
+	long = 5 * time.Millisecond
 	// maxDepth bounds recursion, in units of about 160 bytes of the engine's stack.
 	maxDepth = 1 << 16
 	// lookEvery is the number of Quick host calls between two checks of the deadline, and lookEveryCalls that of other
@@ -96,6 +100,9 @@ func refill(ctx context.Context, stack []uint64) {
 	}
 	if err := c.over(ctx); err != nil {
 		Abort(err)
+	}
+	if time.Since(c.begun) >= long {
+		threads.Busy()
 	}
 	next, err := c.in.tank.refill()
 	if err != nil {

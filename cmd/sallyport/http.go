@@ -7,14 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
-	goruntime "runtime"
 	"strings"
 	"time"
 
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/settings"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/ui"
 	"github.com/sallyport-mcp/sallyport/cmd/sallyport/internal/userfile"
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	"github.com/sallyport-mcp/sallyport/transport/auth"
@@ -149,18 +148,9 @@ func lingering(ctx context.Context, s *settings.Settings) (later context.Context
 
 // serve answers requests until ctx is done.
 func (e *endpoint) serve(ctx context.Context, s *settings.Settings, server *protocol.Server, std stdio) error {
-	raiseThreads()
+	threads.Fit(runtime.DefaultConcurrency() + 1) // one more than the calls that a plugin runs at once by default
 	greet(std, s, e.listener.URL(), e.tokens)
 	return e.listener.Serve(ctx, streamable.NewHandler(server, e.options))
-}
-
-// raiseThreads lets one more thread run than a plugin has calls by default: while guests compute on all threads, none
-// waits for the network, and requests are read in batches, some ten milliseconds apart. GOMAXPROCS in the environment
-// stays as it is.
-func raiseThreads() {
-	if most := runtime.DefaultConcurrency() + 1; os.Getenv("GOMAXPROCS") == "" && goruntime.GOMAXPROCS(0) < most {
-		goruntime.GOMAXPROCS(most)
-	}
 }
 
 // close closes the listener, if there is one; after serve it has no effect.

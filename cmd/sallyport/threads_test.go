@@ -1,29 +1,71 @@
 package main
 
 import (
-	goruntime "runtime"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
-
-	"github.com/sallyport-mcp/sallyport/runtime"
 )
 
-// A thread is left for the network while a plugin runs as many calls as it may by default, which stays the number for
-// the cores of the machine. An operator's own number stays.
-func TestRaiseThreads_leavesAThreadForTheNetwork(t *testing.T) {
-	calls, before := runtime.DefaultConcurrency(), goruntime.GOMAXPROCS(0)
-	defer goruntime.GOMAXPROCS(before)
-	for _, c := range []struct {
-		setting   string
-		now, want int
-	}{{"", 1, calls + 1}, {"", calls + 5, calls + 5}, {"1", 1, 1}} {
-		t.Setenv("GOMAXPROCS", c.setting)
-		goruntime.GOMAXPROCS(c.now)
-		raiseThreads()
-		if got := goruntime.GOMAXPROCS(0); got != c.want {
-			t.Errorf("GOMAXPROCS=%s, %d threads before: got %d, want %d", c.setting, c.now, got, c.want)
+// threadsSet matches the line in which the runtime of a program prints its number of threads, with GODEBUG=schedtrace.
+var threadsSet = regexp.MustCompile(`^SCHED .* gomaxprocs=([0-9]+) `)
+
+// A server leaves one thread to a client that sends one request after the other. A guest that computes for long gets more
+// beside it, and so does a second connection.
+func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
+	t.Parallel()
+	serve := program(t, "limits: {deadline: 2s}", "serve", "--http", "127.0.0.1:0", "--no-token", folder(t, guest(t, "misbehave")))
+	serve.Env = append(serve.Environ(), "GODEBUG=schedtrace=20", "GOMAXPROCS=")
+	var threads atomic.Int64
+	url := serveWatched(t, serve, func(line string) {
+		if m := threadsSet.FindStringSubmatch(line); m != nil {
+			n, _ := strconv.ParseInt(m[1], 10, 64)
+			threads.Store(n)
 		}
-		if got := runtime.DefaultConcurrency(); got != calls {
-			t.Errorf("got %d calls at once, want %d as before", got, calls)
+	})
+	client := func() (call func(tool string) string) {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		return func(tool string) string {
+			r, err := modernRequest(url, "tools/call", "misbehave-"+tool, []byte(modern("1", "tools/call", `"name":"misbehave-`+tool+`","arguments":{"text":"hello"},`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
 		}
 	}
+	first, second := client(), client()
+	one := func() {
+		t.Helper()
+		eventually(t, "one thread is left", func() bool {
+			if got := first("fine"); !strings.Contains(got, `"hello"`) {
+				t.Fatalf("got %s, want hello", got)
+			}
+			return threads.Load() == 1
+		})
+	}
+	all := func(what string) {
+		t.Helper()
+		eventually(t, "all threads run after "+what, func() bool { return threads.Load() > 1 })
+	}
+	one()
+	if got := first("loop"); !strings.Contains(got, "did not answer in time") {
+		t.Errorf("got %s, want an end at the deadline", got)
+	}
+	all("a long call")
+	one()
+	second("fine")
+	all("a request on another connection")
 }

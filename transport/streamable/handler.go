@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
 	"github.com/sallyport-mcp/sallyport/internal/jsonrpc"
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/protocol/envelope"
 )
@@ -121,6 +122,7 @@ func shuttingDown() *refusal {
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	threads.Request(soleConn(r))
 	x := &exchange{h: h, w: w, r: r, rc: http.NewResponseController(w), body: body{limit: h.options.MaxMessage, memory: h.admission.bodies}}
 	now := time.Now()
 	x.rc.SetReadDeadline(now.Add(h.bodyTimeout))

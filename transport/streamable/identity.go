@@ -29,6 +29,14 @@ func connOf(r *http.Request) *listener.Conn {
 	return c
 }
 
+// soleConn returns the connection of a request if it has one request at a time, and nil if not.
+func soleConn(r *http.Request) any {
+	if c := connOf(r); c != nil && r.ProtoMajor == 1 {
+		return c
+	}
+	return nil
+}
+
 const (
 	noToken       = "a bearer token is required: where this server runs, sallyport token NAME makes one for its next start"
 	noAccessToken = "a bearer token is required: sign in as WWW-Authenticate says"

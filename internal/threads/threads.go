@@ -1,0 +1,115 @@
+// Package threads sets how many threads of an HTTP server run Go code at once, by the load.
+//
+// While guests compute on all threads, none waits for the network: the scheduler looks there every ten milliseconds, and
+// reads all requests that have come meanwhile at once. So a busy server needs more threads than there are cores. A client
+// that sends one request after the other keeps one thread busy, and each other one is woken in vain: net/http starts a
+// goroutine for each request, which waits for the client to leave.
+//
+//	threads.Fit(5)
+//	…
+//	threads.Request(conn)   // at the beginning of each request
+//	threads.Busy()          // at each interruption of a guest that computes
+//	defer threads.Hold()()  // around a compilation
+package threads
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// quiet is the time that a connection has to be the only one with requests, and no guest to compute for long, until one
+// thread is enough. A change stops all goroutines for a moment.
+const quiet = time.Second
+
+// process is the count of this process.
+var process = count{set: func(n int) { runtime.GOMAXPROCS(n) }, now: time.Now}
+
+// Fit fits the number of threads to the load from now on: most of them, or one. A number that is above most stays, and so
+// does GOMAXPROCS in the environment.
+func Fit(most int) {
+	if os.Getenv("GOMAXPROCS") == "" {
+		process.fit(max(most, runtime.GOMAXPROCS(0)))
+	}
+}
+
+// Request notes the beginning of a request on a connection, which is compared by ==. A nil connection may have several
+// requests at once.
+func Request(conn any) { process.request(conn) }
+
+// Busy notes that a guest computes for longer than most calls take.
+func Busy() {
+	if process.fits.Load() {
+		process.busy()
+	}
+}
+
+// Hold is Busy until release, which is called once.
+func Hold() (release func()) {
+	process.hold(1)
+	return func() { process.hold(-1) }
+}
+
+// count decides on the number of threads.
+type count struct {
+	set  func(int)
+	now  func() time.Time
+	fits atomic.Bool // fit was called
+
+	mu    sync.Mutex
+	most  int
+	one   bool      // one thread is set
+	conn  any       // of the last request
+	since time.Time // since when it is the only one
+	holds int
+}
+
+func (c *count) fit(most int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most, c.one, c.conn, c.since = most, false, nil, c.now()
+	c.set(most)
+	c.fits.Store(true)
+}
+
+func (c *count) request(conn any) {
+	if !c.fits.Load() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case conn == nil || conn != c.conn:
+		c.conn = conn
+		c.raise()
+	case !c.one && c.holds == 0 && c.now().Sub(c.since) >= quiet:
+		c.one = true
+		c.set(1)
+	}
+}
+
+func (c *count) busy() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.raise()
+}
+
+func (c *count) hold(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds += n
+	if c.fits.Load() {
+		c.raise()
+	}
+}
+
+// raise sets all threads, and begins the quiet time anew. The caller holds mu.
+func (c *count) raise() {
+	c.since = c.now()
+	if c.one {
+		c.one = false
+		c.set(c.most)
+	}
+}
