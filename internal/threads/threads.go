@@ -105,7 +105,7 @@ func (c *count) hold(n int) {
 	}
 }
 
-// raise sets all threads, and begins the quiet time anew. The caller holds mu.
+// raise sets all threads, and restarts the quiet time. The caller holds mu.
 func (c *count) raise() {
 	c.since = c.now()
 	if c.one {
