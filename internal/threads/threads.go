@@ -25,7 +25,10 @@ import (
 const quiet = time.Second
 
 // process is the count of this process.
-var process = count{set: func(n int) { runtime.GOMAXPROCS(n) }, now: time.Now}
+var process = count{set: func(n int) { runtime.GOMAXPROCS(n) }, now: time.Now, start: func(change func()) {
+	go change()
+	runtime.Gosched() // the only thread may be this one
+}}
 
 // Fit fits the number of threads to the load from now on: most of them, or one. A number that is above most stays, and so
 // does GOMAXPROCS in the environment.
@@ -54,22 +57,25 @@ func Hold() (release func()) {
 
 // count decides on the number of threads.
 type count struct {
-	set  func(int)
-	now  func() time.Time
-	fits atomic.Bool // fit was called
+	set   func(int)
+	now   func() time.Time
+	start func(change func())
+	fits  atomic.Bool // fit was called
 
-	mu    sync.Mutex
-	most  int
-	one   bool      // one thread is set
-	conn  any       // of the last request
-	since time.Time // since when it is the only one
-	holds int
+	mu       sync.Mutex
+	most     int
+	one      bool      // one thread is wanted
+	wasOne   bool      // one thread is set
+	conn     any       // of the last request
+	since    time.Time // since when it is the only one
+	holds    int
+	changing bool // change runs
 }
 
 func (c *count) fit(most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.most, c.one, c.conn, c.since = most, false, nil, c.now()
+	c.most, c.one, c.wasOne, c.conn, c.since = most, false, false, nil, c.now()
 	c.set(most)
 	c.fits.Store(true)
 }
@@ -79,37 +85,58 @@ func (c *count) request(conn any) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.leave()
 	switch {
 	case conn == nil || conn != c.conn:
 		c.conn = conn
 		c.raise()
 	case !c.one && c.holds == 0 && c.now().Sub(c.since) >= quiet:
 		c.one = true
-		c.set(1)
 	}
 }
 
 func (c *count) busy() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.leave()
 	c.raise()
 }
 
 func (c *count) hold(n int) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.leave()
 	c.holds += n
 	if c.fits.Load() {
 		c.raise()
 	}
 }
 
-// raise sets all threads, and restarts the quiet time. The caller holds mu.
-func (c *count) raise() {
-	c.since = c.now()
-	if c.one {
-		c.one = false
-		c.set(c.most)
+// raise takes all threads, and begins the quiet time anew. The caller holds mu.
+func (c *count) raise() { c.since, c.one = c.now(), false }
+
+// leave releases mu, and begins to set another number if one is wanted. A collection of garbage that runs delays that until
+// its end, which no request and no guest waits for.
+func (c *count) leave() {
+	begin := !c.changing && c.one != c.wasOne
+	c.changing = c.changing || begin
+	c.mu.Unlock()
+	if begin {
+		c.start(c.change)
 	}
+}
+
+// change sets the number that is wanted, until it is the one that was set.
+func (c *count) change() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.one != c.wasOne {
+		one, n := c.one, c.most
+		if one {
+			n = 1
+		}
+		c.mu.Unlock()
+		c.set(n)
+		c.mu.Lock()
+		c.wasOne = one
+	}
+	c.changing = false
 }

@@ -2,7 +2,9 @@ package threads
 
 import (
 	"runtime"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -10,7 +12,7 @@ import (
 func clocked() (c *count, threads *int, pass func(time.Duration)) {
 	now := time.Unix(1, 0)
 	threads = new(int)
-	c = &count{set: func(n int) { *threads = n }, now: func() time.Time { return now }}
+	c = &count{set: func(n int) { *threads = n }, now: func() time.Time { return now }, start: func(change func()) { change() }}
 	c.fit(5)
 	return c, threads, func(d time.Duration) { now = now.Add(d) }
 }
@@ -72,6 +74,36 @@ func TestCount_holdsAllThreadsForACompilation(t *testing.T) {
 	if *threads != 1 {
 		t.Errorf("got %d threads after it, want 1", *threads)
 	}
+}
+
+// A collection of garbage delays a change until its end, and nothing waits for that. What is wanted then is set at last.
+func TestCount_nothingWaitsForAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		collected, set := make(chan bool), make(chan int, 10)
+		c := &count{now: time.Now, start: func(change func()) { go change() }, set: func(n int) { <-collected; set <- n }}
+		a, b := new(int), new(int)
+		go c.fit(5)
+		collected <- true
+		synctest.Wait()
+		c.request(a)
+		time.Sleep(quiet)
+		c.request(a)
+		synctest.Wait()
+		c.request(b)
+		c.busy()
+		c.hold(1)
+		c.hold(-1)
+		close(collected)
+		synctest.Wait()
+		close(set)
+		var got []int
+		for n := range set {
+			got = append(got, n)
+		}
+		if want := []int{5, 1, 5}; !slices.Equal(got, want) {
+			t.Errorf("set %d threads, want %d", got, want)
+		}
+	})
 }
 
 // Without a call of fit nothing is set.
