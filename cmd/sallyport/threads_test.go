@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 var threadsSet = regexp.MustCompile(`^SCHED .* gomaxprocs=([0-9]+) `)
 
 // A server leaves one thread to a client that sends one request after the other. A guest that computes for long gets more
-// beside it, and so does a second connection.
+// beside it, and so does a second connection, before its first request.
 func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 	t.Parallel()
 	serve := program(t, "limits: {deadline: 2s}", "serve", "--http", "127.0.0.1:0", "--no-token", folder(t, guest(t, "misbehave")))
@@ -68,4 +69,12 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 	one()
 	second("fine")
 	all("a request on another connection")
+	one()
+	address, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	silent, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	all("a connection without a request")
 }

@@ -8,7 +8,7 @@
 //	threads.Fit(5)
 //	…
 //	threads.Request(conn)   // at the beginning of each request
-//	threads.Busy()          // at each interruption of a guest that computes
+//	threads.Busy()          // at each interruption of a guest that computes, and for a new connection
 //	defer threads.Hold()()  // around a compilation
 package threads
 
@@ -42,7 +42,7 @@ func Fit(most int) {
 // requests at once.
 func Request(conn any) { process.request(conn) }
 
-// Busy notes that a guest computes for longer than most calls take.
+// Busy notes that a guest computes for longer than most calls take, or other work of which a single client makes little.
 func Busy() {
 	if process.fits.Load() {
 		process.busy()
@@ -110,7 +110,7 @@ func (c *count) hold(n int) {
 	}
 }
 
-// raise takes all threads, and begins the quiet time anew. The caller holds mu.
+// raise takes all threads, and lets the quiet time begin. The caller holds mu.
 func (c *count) raise() { c.since, c.one = c.now(), false }
 
 // leave releases mu, and begins to set another number if one is wanted. A collection of garbage that runs delays that until

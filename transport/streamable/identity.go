@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-mcp/sallyport/internal/identity"
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/protocol"
 	"github.com/sallyport-mcp/sallyport/transport/auth/oauth"
 	"github.com/sallyport-mcp/sallyport/transport/listener"
@@ -15,8 +16,9 @@ import (
 
 type connKey struct{}
 
-// withConn adds the connection of a request to its context.
+// withConn adds the connection of a request to its context. A new connection takes all threads before its handshake.
 func withConn(ctx context.Context, c net.Conn) context.Context {
+	threads.Busy()
 	if placed := listener.Of(c); placed != nil {
 		return context.WithValue(ctx, connKey{}, placed)
 	}
