@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime"
 	w "github.com/sallyport-mcp/sallyport/runtime/wasmtest"
 )
@@ -60,6 +62,22 @@ func TestEngine_unloadsOverItsLimitAndLoadsAgain(t *testing.T) {
 	if n := e.Stats().Loaded; n != 0 {
 		t.Errorf("with a lower limit: got %d bytes, want 0", n)
 	}
+}
+
+// A module that a call loads again may be compiled again.
+func TestEngine_takesAllThreadsToLoadAgain(t *testing.T) {
+	before := goruntime.GOMAXPROCS(0)
+	defer goruntime.GOMAXPROCS(before)
+	t.Setenv("GOMAXPROCS", "")
+	e := newEngine(t, &runtime.EngineOptions{CacheDir: t.TempDir(), Loaded: tight})
+	first, second := runtime.NewPool(compile(t, e, answering(1)), run{}, nil), runtime.NewPool(compile(t, e, answering(2)), run{}, nil)
+	answer(t, first)
+	answer(t, second)
+	eventually(t, func() bool { return !first.IsLoaded() })
+	threads.Fit(2)
+	eventually(t, func() bool { threads.Request(e); return goruntime.GOMAXPROCS(0) == 1 })
+	answer(t, first)
+	eventually(t, func() bool { return goruntime.GOMAXPROCS(0) > 1 })
 }
 
 func TestEngine_unloadsTheLongestUnusedFirst(t *testing.T) {
