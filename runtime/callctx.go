@@ -14,7 +14,7 @@ import (
 // most calls have none.
 type callContext struct {
 	parent context.Context
-	begun  time.Time
+	noted  time.Time // the beginning, or later when isLong was true
 	gate   Gate
 	turn   turn
 	in     *Instance // set while a guest runs for the call
@@ -87,14 +87,14 @@ func Attached(ctx context.Context) any {
 // newCall begins a call that holds its turn. The caller must close it.
 func newCall(ctx context.Context, g Gate, t turn, on *terms, patient bool) *callContext {
 	cause, now := on.overtime(patient), time.Now()
-	return &callContext{parent: ctx, begun: now, gate: g, turn: t, pauses: pauses{left: on.Ask},
+	return &callContext{parent: ctx, noted: now, gate: g, turn: t, pauses: pauses{left: on.Ask},
 		terms: on, cause: cause, until: now.Add(cause.limit)}
 }
 
 // newStart begins the start of a module for an image, during which no person can be prompted.
 func newStart(ctx context.Context, g Gate, l Limits) *callContext {
 	now := time.Now()
-	return &callContext{parent: ctx, begun: now, gate: g, start: true, until: now.Add(l.Start)}
+	return &callContext{parent: ctx, noted: now, gate: g, start: true, until: now.Add(l.Start)}
 }
 
 func (c *callContext) close() {

@@ -101,7 +101,7 @@ func refill(ctx context.Context, stack []uint64) {
 	if err := c.over(ctx); err != nil {
 		Abort(err)
 	}
-	if time.Since(c.begun) >= long {
+	if c.isLong() {
 		threads.Busy()
 	}
 	next, err := c.in.tank.refill()
@@ -109,6 +109,16 @@ func refill(ctx context.Context, stack []uint64) {
 		Abort(err)
 	}
 	stack[0] = uint64(next)
+}
+
+// isLong reports whether long has passed since the call began, or since it was true. A guest reaches refill each few
+// microseconds, and all of them share what Busy notes.
+func (c *callContext) isLong() bool {
+	if time.Since(c.noted) < long {
+		return false
+	}
+	c.noted = time.Now()
+	return true
 }
 
 // asked counts a host call by its weight. If the call is over, the guest reaches refill soon, regardless of the rest
