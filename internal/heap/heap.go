@@ -99,6 +99,6 @@ func growth(live uint64) int {
 		return mostGC
 	}
 	const step = 50
-	percent := int(floor*100/live) - 100
-	return min(max(percent/step*step, leastGC), mostGC)
+	steps := int((floor*100/step + live - 1) / live) // rounded up
+	return min(max(steps*step-100, leastGC), mostGC)
 }

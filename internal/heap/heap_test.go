@@ -47,9 +47,14 @@ func begin(percent int) {
 }
 
 func TestGrowth(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 3 << 20: 400, 4 << 20: 300, 5 << 20: 200, 8 << 20: 100, 1 << 30: 100} {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 3 << 20: 400, 4 << 20: 300, 5 << 20: 250, 8 << 20: 100, 1 << 30: 100} {
 		if got := growth(live); got != want {
 			t.Errorf("growth(%d) = %d, want %d", live, got, want)
+		}
+	}
+	for live := uint64(floor / 5); live < floor; live += 12345 { // at the most growth, Go's least heap is the floor
+		if next := live + live*uint64(growth(live))/100; growth(live) < mostGC && next < floor {
+			t.Fatalf("a heap of %d bytes is collected at %d, want %d or more", live, next, floor)
 		}
 	}
 }
