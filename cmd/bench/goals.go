@@ -27,6 +27,7 @@ func goals() []goal {
 		{row: "tools_http_echo_1_rust_over_mcpgo", limit: 1},
 		{row: "tools_http_report_32_go_tail", limit: 3},
 		{row: "first_call_warm_go_ms", limit: 10},
+		{row: "first_call_chosen_go_ms", limit: 10},
 		{row: "store_unused_postgres_1_over_file", limit: 1.05},
 		{row: "auth_cached_us", limit: 10},
 		{row: "plugins_50_rss_MB", limit: 600},
