@@ -3,8 +3,6 @@ package runtime
 import (
 	"context"
 	"sync"
-
-	"github.com/sallyport-mcp/sallyport/internal/threads"
 )
 
 // aheadLoads are the modules that are being loaded ahead of Compile.
@@ -83,7 +81,6 @@ func (e *Engine) LoadAhead(digest string) (release func()) {
 
 // loadBefore returns the code that a former run has compiled, with a reference; nil if there is none.
 func (e *Engine) loadBefore(digest string) *code {
-	defer threads.Hold()()
 	p, ok := e.preparedBefore(digest)
 	if !ok || e.checkImports(p.Imports) != nil {
 		return nil

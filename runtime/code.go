@@ -11,7 +11,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime/image"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
@@ -160,7 +159,6 @@ var errBytesGone = errors.New("its compiled form was removed, and so were the by
 
 // reload loads the module from the cache, or compiles the bytes again.
 func (c *code) reload(ctx context.Context) (body, error) {
-	defer threads.Hold()()
 	e := c.engine
 	if p, ok := e.preparedBefore(c.digest); ok {
 		if b, err := e.load(ctx, p); !errors.Is(err, errNoCode) {

@@ -101,7 +101,7 @@ func refill(ctx context.Context, stack []uint64) {
 	if err := c.over(ctx); err != nil {
 		Abort(err)
 	}
-	if c.isLong() {
+	if c.isLong(time.Now()) {
 		threads.Busy()
 	}
 	next, err := c.in.tank.refill()
@@ -113,11 +113,11 @@ func refill(ctx context.Context, stack []uint64) {
 
 // isLong reports whether long has passed since the call began, or since it was true. A guest reaches refill each few
 // microseconds, and all of them share what Busy notes.
-func (c *callContext) isLong() bool {
-	if time.Since(c.noted) < long {
+func (c *callContext) isLong(now time.Time) bool {
+	if now.Sub(c.noted) < long {
 		return false
 	}
-	c.noted = time.Now()
+	c.noted = now
 	return true
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 )
 
@@ -49,7 +48,6 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte) (*Module, error) {
 	if c := e.loaded.find(digest); c != nil {
 		return &Module{code: c}, nil
 	}
-	defer threads.Hold()()
 	p, err := e.prepare(wasm, digest)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
 )
@@ -134,6 +135,7 @@ func (e *Engine) elsewhere(ctx context.Context, p *prepared) error {
 // load returns the compiled module: from the cache, where its machine code is made if necessary. The error is errNoCode if
 // that needs the module itself, of which p has the outline only.
 func (e *Engine) load(ctx context.Context, p *prepared) (body, error) {
+	defer threads.Hold()()
 	select {
 	case e.compiles <- struct{}{}:
 		defer func() { <-e.compiles }()

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-mcp/sallyport/internal/fileid"
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 	"github.com/sallyport-mcp/sallyport/runtime/codecache"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin"
 	"github.com/sallyport-mcp/sallyport/runtime/wasmbin/rewrite"
@@ -52,6 +53,7 @@ const tailIndirect = goruntime.GOARCH == "amd64"
 
 // prepareAnew checks and rewrites a module.
 func (e *Engine) prepareAnew(wasm []byte) (*prepared, error) {
+	defer threads.Hold()()
 	b, err := wasmbin.Read(wasm)
 	if err != nil {
 		return nil, err

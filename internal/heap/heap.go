@@ -31,7 +31,7 @@ var (
 	mu      sync.Mutex
 	now     int  // the growth that is set
 	usual   bool // the growth follows the heap
-	watched bool // each collection calls follow
+	watched bool // watch was called
 )
 
 func init() { set(mostGC) }

@@ -75,8 +75,12 @@ func TestCollectAsUsual_followsTheHeap(t *testing.T) {
 // awaitGrowth collects garbage until the growth is one. A finalizer sets it, on a goroutine of its own.
 func awaitGrowth(t *testing.T, want int) {
 	t.Helper()
-	for percent() != want {
+	for range 100_000 {
+		if percent() == want {
+			return
+		}
 		runtime.GC()
 		runtime.Gosched()
 	}
+	t.Fatalf("got %d per cent after 100,000 collections, want %d", percent(), want)
 }

@@ -1,15 +1,15 @@
 // Package threads sets how many threads of an HTTP server run Go code at once, by the load.
 //
 // While guests compute on all threads, none waits for the network: the scheduler looks there every ten milliseconds, and
-// reads all requests that have come meanwhile at once. So a busy server needs more threads than there are cores. A client
-// that sends one request after the other keeps one thread busy, and each other one is woken in vain: net/http starts a
-// goroutine for each request, which waits for the client to leave.
+// reads all requests that have come meanwhile at once. So a busy server needs more threads than there are cores. One
+// thread is enough for a client that sends one request after the other. The scheduler would wake the others for nothing:
+// net/http starts a goroutine for each request, which waits for the client to leave.
 //
 //	threads.Fit(5)
 //	…
 //	threads.Request(conn)   // at the beginning of each request
 //	threads.Busy()          // at each interruption of a guest that computes, and for a new connection
-//	defer threads.Hold()()  // around a compilation
+//	defer threads.Hold()()  // while a module is checked, compiled or loaded
 package threads
 
 import (

@@ -79,14 +79,14 @@ func TestCount_holdsAllThreadsForACompilation(t *testing.T) {
 // A collection of garbage delays a change until its end, and nothing waits for that. What is wanted then is set at last.
 func TestCount_nothingWaitsForAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		collected, set := make(chan bool), make(chan int, 10)
-		c := &count{now: time.Now, start: func(change func()) { go change() }, set: func(n int) { <-collected; set <- n }}
+		collected, set, now := make(chan bool), make(chan int, 10), time.Unix(1, 0)
+		c := &count{now: func() time.Time { return now }, start: func(change func()) { go change() }, set: func(n int) { <-collected; set <- n }}
 		a, b := new(int), new(int)
 		go c.fit(5)
 		collected <- true
 		synctest.Wait()
 		c.request(a)
-		time.Sleep(quiet)
+		now = now.Add(quiet)
 		c.request(a)
 		synctest.Wait()
 		c.request(b)
