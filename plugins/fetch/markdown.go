@@ -102,7 +102,7 @@ func alwaysDropped(n *html.Node) bool {
 		atom.Embed, atom.Link, atom.Meta, atom.Input, atom.Button, atom.Select, atom.Textarea, atom.Dialog:
 		return true
 	case atom.Img:
-		return attr(n, "src") == "" || strings.HasPrefix(attr(n, "src"), "data:")
+		return attr(n, "src") == ""
 	}
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
@@ -204,21 +204,33 @@ func boundSpans(body *html.Node) {
 	}
 }
 
-// makeAbsolute rewrites the links and images of a page. Links that run code lose their target.
+// makeAbsolute rewrites the links and images of a page. Addresses that lead nowhere or run code are removed.
 func makeAbsolute(doc *html.Node, base *url.URL) {
 	for n := range doc.Descendants() {
 		for i, a := range n.Attr {
-			if a.Key != "href" && a.Key != "src" {
-				continue
-			}
-			u, err := base.Parse(strings.TrimSpace(a.Val))
-			switch {
-			case err != nil:
-			case u.Scheme == "javascript":
-				n.Attr[i].Val = ""
-			case !strings.HasPrefix(a.Val, "#"):
-				n.Attr[i].Val = u.String()
+			if (a.Key == "href" || a.Key == "src") && !strings.HasPrefix(a.Val, "#") {
+				n.Attr[i].Val = absolute(base, a.Val)
 			}
 		}
 	}
 }
+
+// absolute returns the address that a page refers to, or "" if it has none or a scheme that is neither of the web nor
+// of a person's address: such as javascript and data.
+func absolute(base *url.URL, ref string) string {
+	u, err := base.Parse(withoutBreaks.Replace(strings.TrimFunc(ref, isControl)))
+	if err != nil {
+		return ""
+	}
+	switch u.Scheme {
+	case "http", "https", "ftp", "mailto", "tel":
+		return u.String()
+	}
+	return ""
+}
+
+// Browsers ignore white space and control characters around an address, and line breaks and tabs within it
+// (URL Standard §4.4).
+var withoutBreaks = strings.NewReplacer("\t", "", "\n", "", "\r", "")
+
+func isControl(r rune) bool { return r <= ' ' }

@@ -91,7 +91,7 @@ func (s *stream) open(t html.Token) {
 	case a == atom.Title:
 		s.inTitle = true
 	case a == atom.A:
-		s.link = s.absolute(t)
+		s.link = s.href(t)
 		if s.link != "" {
 			s.write("[")
 		}
@@ -164,15 +164,14 @@ func isBlock(a atom.Atom) bool {
 // maxLink bounds the length of an address that is shown.
 const maxLink = 2000
 
-// absolute returns the absolute address of a link, or "" if it is not shown.
-func (s *stream) absolute(t html.Token) string {
+// href returns the absolute address of a link, or "" if it is not shown.
+func (s *stream) href(t html.Token) string {
 	for _, a := range t.Attr {
 		if a.Key != "href" || s.base == nil || len(a.Val) > maxLink || strings.HasPrefix(a.Val, "#") {
 			continue
 		}
-		u, err := s.base.Parse(strings.TrimSpace(a.Val))
-		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && len(u.String()) <= maxLink {
-			return u.String()
+		if address := absolute(s.base, a.Val); len(address) <= maxLink {
+			return address
 		}
 	}
 	return ""
