@@ -31,6 +31,7 @@ type Instance struct {
 	call  *callContext // the call being served, nil between calls
 	phase phase        // of the guest in this call
 	since time.Time    // start of the idle time
+	tag   *tag         // for its shelf
 	note  any          // of Note
 	kept  bool         // under StateSession and StatePlugin
 }
@@ -178,7 +179,7 @@ func (m *code) instantiate(ctx context.Context, t *terms, memory *image.Memory) 
 		memory.Free()
 		return nil, ended(ctx, err, nil)
 	}
-	in := &Instance{module: m, terms: t, mod: mod, memory: memory, view: memoryOf(mod), funcs: make(map[string]*function)}
+	in := &Instance{module: m, terms: t, mod: mod, memory: memory, view: memoryOf(mod), tag: new(tag), funcs: make(map[string]*function)}
 	if err := in.find(); err != nil {
 		in.close()
 		return nil, hostFault(err)

@@ -22,10 +22,14 @@ type shelf struct {
 	image  *template
 	making *making
 	idle   []*Instance // most recently used last
+	near   sync.Pool   // of *tag, for each processor that of an instance that it used: its caches hold the memory
 	used   time.Time   // last use of the image
 	timer  *time.Timer // runs while there is an image
 	due    time.Time   // of the timer
 }
+
+// tag identifies an instance without keeping its code in memory.
+type tag struct{ _ byte }
 
 // making is an image being built.
 type making struct {
@@ -169,16 +173,20 @@ func (s *shelf) size() uint64 {
 	return n
 }
 
+// take returns an idle instance that this processor used, or else the most recently used one; nil for none.
 func (s *shelf) take() *Instance {
+	near, _ := s.near.Get().(*tag)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(s.idle)
-	if n == 0 {
+	if len(s.idle) == 0 {
 		return nil
 	}
-	in := s.idle[n-1]
-	s.idle[n-1] = nil
-	s.idle = s.idle[:n-1]
+	i := slices.IndexFunc(s.idle, func(in *Instance) bool { return in.tag == near })
+	if i < 0 {
+		i = len(s.idle) - 1
+	}
+	in := s.idle[i]
+	s.idle = slices.Delete(s.idle, i, i+1)
 	return in
 }
 
@@ -193,6 +201,7 @@ func (s *shelf) put(in *Instance) {
 	in.since = time.Now()
 	s.used = in.since
 	s.idle = append(s.idle, in)
+	s.near.Put(in.tag)
 	s.arm()
 }
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,4 +36,15 @@ func TestShelf_armsForTheNextExpiry(t *testing.T) {
 		want("with an instance again", idleInstance)
 		s.timer.Stop()
 	})
+}
+
+// A processor takes an instance that it used, if that is idle: another one's memory is in the caches of another processor.
+func TestShelf_takesWhatTheProcessorUsed(t *testing.T) {
+	a, b, c := &Instance{tag: new(tag)}, &Instance{tag: new(tag)}, &Instance{tag: new(tag)}
+	s := &shelf{idle: []*Instance{a, b, c}, near: sync.Pool{New: func() any { return b.tag }}}
+	for i, want := range []*Instance{b, c, a, nil} { // b is not idle any more
+		if got := s.take(); got != want {
+			t.Errorf("instance %d: got %p, want %p of a %p, b %p, c %p", i, got, want, a, b, c)
+		}
+	}
 }
