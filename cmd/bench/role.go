@@ -34,6 +34,9 @@ func serveRole(words []string) error {
 	if role == "plain" && len(words) > 1 {
 		return servePlain(words[1])
 	}
+	if role == "callers" {
+		return serveCallers()
+	}
 	var err error
 	switch role {
 	case "floor":
