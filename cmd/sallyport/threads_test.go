@@ -27,27 +27,7 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 			threads.Store(n)
 		}
 	})
-	client := func() (call func(tool string) string) {
-		transport := &http.Transport{}
-		t.Cleanup(transport.CloseIdleConnections)
-		return func(tool string) string {
-			r, err := modernRequest(url, "tools/call", "misbehave-"+tool, []byte(modern("1", "tools/call", `"name":"misbehave-`+tool+`","arguments":{"text":"hello"},`)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			text, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text)
-		}
-	}
-	first, second := client(), client()
+	first, second := misbehaving(t, url), misbehaving(t, url)
 	one := func() {
 		t.Helper()
 		eventually(t, "one thread is left", func() bool {
@@ -77,4 +57,28 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 	}
 	defer silent.Close()
 	all("a connection without a request")
+}
+
+// misbehaving returns a client with a connection of its own, which calls tools of a guest.
+func misbehaving(t *testing.T, url string) (call func(tool string) string) {
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return func(tool string) string {
+		r, err := modernRequest(url, "tools/call", "misbehave-"+tool, []byte(modern("1", "tools/call", `"name":"misbehave-`+tool+`","arguments":{"text":"hello"},`)))
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		res, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
 }

@@ -43,7 +43,10 @@ func Fit(most int) {
 func Request(conn any) { process.request(conn) }
 
 // Busy notes that a guest computes for longer than most calls take, or other work of which a single client makes little.
+// From then on the goroutine is interrupted for others: the reads of sockets (package listener) leave the thread asleep that
+// does that.
 func Busy() {
+	watch()
 	if process.fits.Load() {
 		process.busy()
 	}

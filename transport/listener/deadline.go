@@ -62,7 +62,7 @@ func (d *deadline) early(err error) bool {
 // Read reads until the read deadline.
 func (c *Conn) Read(p []byte) (n int, err error) {
 	for {
-		if n, err = c.Conn.Read(p); err == nil || n > 0 || !c.reads.early(err) {
+		if n, err = c.in.Read(p); err == nil || n > 0 || !c.reads.early(err) {
 			return n, err
 		}
 	}
@@ -71,7 +71,7 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 // Write writes until the write deadline.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	for {
-		more, err := c.Conn.Write(p[n:])
+		more, err := c.out.Write(p[n:])
 		if n += more; err == nil || !c.writes.early(err) {
 			return n, err
 		}

@@ -3,6 +3,7 @@ package listener
 import (
 	"container/list"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -54,6 +55,8 @@ type Conn struct {
 	places *Places
 	from   string // remote address
 
+	in            io.Reader
+	out           io.Writer
 	reads, writes deadline
 
 	// guarded by Places.mu
@@ -135,6 +138,7 @@ func (p *Places) full(what string) {
 // stranger assigns a new connection a place.
 func (p *Places) stranger(c net.Conn) *Conn {
 	s := &Conn{Conn: c, places: p, from: addressOf(c), rested: time.Now()}
+	s.in, s.out = direct(c)
 	s.reads.arm, s.writes.arm = c.SetReadDeadline, c.SetWriteDeadline
 	p.mu.Lock()
 	var gone *Conn
