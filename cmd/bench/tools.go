@@ -92,8 +92,13 @@ func launchCommand(cmd *exec.Cmd, transport string) (*server, error) {
 	return p, p.connect(transport)
 }
 
-// toolsShare is the part of a slice that each measurement takes: there are many.
-const toolsShare = 2
+const (
+	// toolsShare is the part of a slice that each measurement takes: there are many.
+	toolsShare = 2
+	// toolParts divide a measurement, and the servers take turns after each part: a ratio compares neighbours, and the speed
+	// of a shared machine changes within seconds.
+	toolParts = 4
+)
 
 // benchTools measures the three tools in each server: one, eight and 32 calls in flight, over stdio and HTTP.
 func benchTools(ctx context.Context, o options) ([]row, error) {
@@ -139,15 +144,15 @@ func benchToolsOn(ctx context.Context, o options, transport string) ([]row, erro
 	return rows, nil
 }
 
-// measureTools measures one call in all servers, in turn, for a slice of time in each round.
+// measureTools measures one call in all servers, for a slice of time in each round, of which the first only warms.
 func measureTools(servers map[string]*server, all []toolServer, c toolCall, inFlight, rounds int, slice time.Duration) (map[string]*measured, error) {
 	results := map[string]*measured{}
-	for round := range 1 + rounds {
+	for part := range (1 + rounds) * toolParts {
 		for _, s := range all {
-			if round <= 1 { // the first round only warms
+			if part <= toolParts {
 				results[s.name] = &measured{}
 			}
-			if err := servers[s.name].measure(c, inFlight, slice, results[s.name]); err != nil {
+			if err := servers[s.name].measure(c, inFlight, slice/toolParts, results[s.name]); err != nil {
 				return nil, fmt.Errorf("%s, %s, %d in flight: %w", s.name, c.tool, inFlight, err)
 			}
 		}
