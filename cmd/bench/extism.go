@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,38 +47,61 @@ func (k *extismSDK) call(params []byte) ([]byte, error) {
 	return out, err
 }
 
-// answer serves one message: the minimal server around the SDK.
-func (k *extismSDK) answer(message []byte) []byte {
-	m, err := jsonrpc.Parse(message)
-	if err != nil || m.ID == nil {
-		return nil
-	}
-	if m.Method != "tools/call" {
-		return jsonrpc.AppendResult(nil, m.ID, []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"extism","version":"0"}}`))
-	}
-	out, err := k.call(m.Params)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return nil
-	}
-	return jsonrpc.AppendResult(nil, m.ID, out)
-}
-
 func peerExtismSDK(l net.Listener, ready func()) error {
 	k, err := newExtismSDK(context.Background(), guestFile("extism"))
 	if err != nil {
 		return err
 	}
+	return serveCalls(l, ready, k.call)
+}
+
+// peerPlainExtism serves the three tools of the Extism guest in plain wazero.
+func peerPlainExtism(l net.Listener, ready func()) error {
+	ctx := context.Background()
+	wasm, err := os.ReadFile(guestFile("toolsextism"))
+	if err != nil {
+		return err
+	}
+	p, err := newPlainExtism(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	return serveCalls(l, ready, func(params []byte) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		err := p.call(ctx, params)
+		return bytes.Clone(p.output), err
+	})
+}
+
+// serveCalls is the minimal server around a guest without a host. call serves the params of a tools/call.
+func serveCalls(l net.Listener, ready func(), call func(params []byte) ([]byte, error)) error {
+	answer := func(message []byte) []byte {
+		m, err := jsonrpc.Parse(message)
+		if err != nil || m.ID == nil {
+			return nil
+		}
+		if m.Method != "tools/call" {
+			return jsonrpc.AppendResult(nil, m.ID, []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"extism","version":"0"}}`))
+		}
+		out, err := call(m.Params)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return nil
+		}
+		return jsonrpc.AppendResult(nil, m.ID, out)
+	}
 	if l == nil {
 		ready()
-		return lines(os.Stdin, os.Stdout, k.answer)
+		return lines(os.Stdin, os.Stdout, answer)
 	}
 	return serveHandler(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		if a := k.answer(body); a != nil {
+		if a := answer(body); a != nil {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(a) // the client is gone
 			return

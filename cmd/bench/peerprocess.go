@@ -67,7 +67,7 @@ func launch(ctx context.Context, role, transport string) (*server, error) {
 // by itself, and the others as the host does.
 func roleCommand(ctx context.Context, words ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"role"}, words...)...)
-	if slices.Contains([]string{"floor", "sdk", "plain", "peer-gosdk", "peer-mcpgo", "peer-extismsdk"}, words[0]) {
+	if slices.Contains([]string{"floor", "sdk", "plain", "peer-gosdk", "peer-mcpgo", "peer-extismsdk", "peer-plainextism"}, words[0]) {
 		cmd.Env = append(os.Environ(), "GOGC=100")
 	}
 	return cmd

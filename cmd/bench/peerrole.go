@@ -68,6 +68,8 @@ func servePeer(name, transport string) error {
 		return peerMCPGo(listener, ready)
 	case "extismsdk":
 		return peerExtismSDK(listener, ready)
+	case "plainextism":
+		return peerPlainExtism(listener, ready)
 	case "native", "nativepdk", "extism", "gojq", "gojqonce", "gojqargs":
 		return peerHost(name, listener, ready)
 	}

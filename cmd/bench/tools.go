@@ -32,7 +32,7 @@ func toolServers() []toolServer {
 		host("go", guestFile("tools"), "call"), host("go_kept", guestFile("tools"), "plugin"),
 		host("rust", filepath.Join("cmd", "bench", "testdata", "toolsrust", "tools.wasm"), "call"),
 		host("extism", guestFile("toolsextism"), "call"), host("extism_kept", guestFile("toolsextism"), "session"),
-		role("gosdk"), role("mcpgo"), {"node", launchNode},
+		role("plainextism"), role("gosdk"), role("mcpgo"), {"node", launchNode},
 	}
 }
 
@@ -163,7 +163,7 @@ func measureTools(servers map[string]*server, all []toolServer, c toolCall, inFl
 // toolRatios returns the time of a call in this host over that in the native servers and in a kept instance, and the
 // tail of its latencies.
 func toolRatios(setting string, results map[string]*measured) []row {
-	rows := timeOver(setting, results, [][2]string{{"go", "gosdk"}, {"go", "go_kept"}, {"rust", "gosdk"}, {"rust", "mcpgo"}, {"rust", "node"}, {"extism", "extism_kept"}})
+	rows := timeOver(setting, results, [][2]string{{"go", "gosdk"}, {"go", "go_kept"}, {"rust", "gosdk"}, {"rust", "mcpgo"}, {"rust", "node"}, {"extism", "extism_kept"}, {"extism", "plainextism"}})
 	for _, s := range toolServers() {
 		m := results[s.name]
 		rows = append(rows, row{Name: setting + s.name + "_tail", Value: m.latency(99) / m.latency(50), Unit: "p99/p50", note: beside})
