@@ -46,7 +46,7 @@ func Request(conn any) { process.request(conn) }
 // From then on the goroutine is interrupted for others: the reads of sockets (package listener) leave the thread asleep that
 // does that.
 func Busy() {
-	watch()
+	Watch()
 	if process.fits.Load() {
 		process.busy()
 	}

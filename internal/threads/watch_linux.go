@@ -2,6 +2,6 @@ package threads
 
 import "syscall"
 
-// watch wakes the thread of Go's runtime that interrupts goroutines and looks for their network, if it sleeps: any system
+// Watch wakes the thread of Go's runtime that interrupts goroutines and looks for their network, if it sleeps: any system
 // call does that of which the scheduler knows.
-func watch() { _, _, _ = syscall.Syscall(syscall.SYS_GETPID, 0, 0, 0) }
+func Watch() { _, _, _ = syscall.Syscall(syscall.SYS_GETPID, 0, 0, 0) }

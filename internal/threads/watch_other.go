@@ -2,5 +2,5 @@
 
 package threads
 
-// watch has nothing to do: the reads of sockets are known to the scheduler.
-func watch() {}
+// Watch has nothing to do: the reads of sockets are known to the scheduler.
+func Watch() {}

@@ -9,7 +9,10 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
+
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 )
 
 // direct returns the two directions of a connection.
@@ -17,7 +20,8 @@ import (
 // An ordinary system call tells Go's scheduler that it may block, and if all threads slept before, that wakes the one that
 // watches the others. A socket's calls never block. With one request after the other these wake-ups took an eighth of the
 // time of an echo and a quarter of the host's processor time. A guest that computes for long has to wake that thread
-// (package threads). The race detector learns from ordinary calls which of two goroutines was first.
+// (package threads), and so have reads that find bytes at once for as long: their goroutine never waits, and with one thread
+// nothing else would look at other sockets. The race detector learns from ordinary calls which of two goroutines was first.
 func direct(c net.Conn) (io.Reader, io.Writer) {
 	below := c
 	if p, ok := c.(*peerConn); ok {
@@ -47,11 +51,16 @@ type direction struct {
 	wait func(try func(fd uintptr) (ok bool)) error // calls try each time that the socket may be ready
 	try  func(fd uintptr) (ok bool)
 
-	mu    sync.Mutex
-	p     []byte
-	n     int
-	errno syscall.Errno
+	mu     sync.Mutex
+	p      []byte
+	n      int
+	errno  syscall.Errno
+	waited bool      // for the socket, in this operation
+	since  time.Time // end of the last wait, or of the time after it that was noted
 }
+
+// unseen is the time for which a connection may use a thread without waiting until that is noted.
+const unseen = 5 * time.Millisecond
 
 func newDirection(c net.Conn, name string, number uintptr, wait func(func(uintptr) bool) error) *direction {
 	d := &direction{conn: c, name: name, wait: wait}
@@ -61,7 +70,11 @@ func newDirection(c net.Conn, name string, number uintptr, wait func(func(uintpt
 			n, _, errno = syscall.RawSyscall(number, fd, uintptr(unsafe.Pointer(unsafe.SliceData(d.p))), uintptr(len(d.p)))
 		}
 		d.n, d.errno = int(n), errno
-		return errno != syscall.EAGAIN
+		if errno == syscall.EAGAIN {
+			d.waited = true
+			return false
+		}
+		return true
 	}
 	return d
 }
@@ -69,9 +82,12 @@ func newDirection(c net.Conn, name string, number uintptr, wait func(func(uintpt
 // once transfers bytes as soon as the socket is ready, at least one unless the peer has ended its direction. Its errors are
 // those of the net package. The caller holds mu.
 func (d *direction) once(p []byte) (n int, err error) {
-	d.p = p
+	d.p, d.waited = p, false
 	err = d.wait(d.try)
 	d.p = nil
+	if d.waited {
+		d.since = time.Now()
+	}
 	switch {
 	case err != nil: // of the deadline, or of Close
 		return 0, d.failed(err)
@@ -101,6 +117,10 @@ func (r reader) Read(p []byte) (n int, err error) {
 	defer r.mu.Unlock()
 	if n, err = r.once(p); n == 0 && err == nil {
 		err = io.EOF
+	}
+	if n > 0 && !r.waited && time.Since(r.since) >= unseen {
+		r.since = time.Now()
+		threads.Watch()
 	}
 	return n, err
 }

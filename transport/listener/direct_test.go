@@ -186,8 +186,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// spin accepts two connections. It computes for a second after each byte of the first one, and answers those of the second
-// one with whether it computes.
+// Bytes for spin.
+const (
+	second      = iota // computes for a second, as a guest
+	millisecond        // computes for a millisecond
+	last               // ends the milliseconds
+)
+
+// spin accepts two connections. It computes after each byte of the first one, and answers those of the second one with
+// whether it computes.
 func spin(path string) {
 	ln, err := net.Listen("unix", path)
 	if err != nil {
@@ -214,9 +221,20 @@ func spin(path string) {
 		if _, err := first.Read(b); err != nil {
 			return
 		}
+		begin, noted := time.Now(), time.Now()
+		switch b[0] {
+		case millisecond:
+			computes.Store(true)
+			for time.Since(begin) < time.Millisecond {
+			}
+			continue
+		case last:
+			computes.Store(false)
+			first.Write(b)
+			continue
+		}
 		computes.Store(true)
 		first.Write(b)
-		begin, noted := time.Now(), time.Now()
 		for time.Since(begin) < time.Second {
 			if time.Since(noted) > 5*time.Millisecond { // as a guest does
 				threads.Busy()
@@ -228,9 +246,9 @@ func spin(path string) {
 	}
 }
 
-// What computes on the only thread is interrupted for other connections. The read that began it wakes no thread that would
-// do that, so Busy has to.
-func TestDirect_leavesInterruptsToBusy(t *testing.T) {
+// spinning returns two connections to a process with one thread that runs spin.
+func spinning(t *testing.T) (computes, other net.Conn) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), spinner+"="+path, "GOMAXPROCS=1")
@@ -254,11 +272,18 @@ func TestDirect_leavesInterruptsToBusy(t *testing.T) {
 			}
 		}
 	}
-	computes, other := dial(), dial()
+	computes = dial()
+	return computes, dial()
+}
+
+// What computes on the only thread is interrupted for other connections. The read that began it wakes no thread that would
+// do that, so Busy has to.
+func TestDirect_leavesInterruptsToBusy(t *testing.T) {
+	computes, other := spinning(t)
 	b, answers := make([]byte, 1), bufio.NewReader(other)
 	for range 3 {
 		time.Sleep(100 * time.Millisecond) // all threads of the process sleep
-		computes.Write(b)
+		computes.Write([]byte{second})
 		if _, err := computes.Read(b); err != nil {
 			t.Fatal(err)
 		}
@@ -269,5 +294,22 @@ func TestDirect_leavesInterruptsToBusy(t *testing.T) {
 		if _, err := computes.Read(b); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A connection whose next bytes are always there, as those of requests that are sent without waiting for answers, leaves
+// time for others: its reads wake the thread that interrupts it.
+func TestDirect_leavesTimeWhileBytesAreThere(t *testing.T) {
+	computes, other := spinning(t)
+	b, answers := make([]byte, 1), bufio.NewReader(other)
+	time.Sleep(100 * time.Millisecond) // all threads of the process sleep
+	computes.Write(append(bytes.Repeat([]byte{millisecond}, 2000), last))
+	time.Sleep(20 * time.Millisecond) // it has begun
+	other.Write(b)
+	if got, err := answers.ReadString('\n'); got != "true\n" {
+		t.Errorf("got %q, %v, want an answer while bytes are there", got, err)
+	}
+	if _, err := computes.Read(b); err != nil {
+		t.Fatal(err)
 	}
 }
