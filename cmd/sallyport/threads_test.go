@@ -15,7 +15,7 @@ import (
 var threadsSet = regexp.MustCompile(`^SCHED .* gomaxprocs=([0-9]+) `)
 
 // A server leaves one thread to a client that sends one request after the other. A guest that computes for long gets more
-// beside it, and so does a second connection, before its first request.
+// beside it, and so do a large message, also one that no guest reads, and a second connection, before its first request.
 func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 	t.Parallel()
 	serve := program(t, "limits: {deadline: 2s}", "serve", "--http", "127.0.0.1:0", "--no-token", folder(t, guest(t, "misbehave")))
@@ -31,7 +31,7 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 	one := func() {
 		t.Helper()
 		eventually(t, "one thread is left", func() bool {
-			if got := first("fine"); !strings.Contains(got, `"hello"`) {
+			if got := first("fine", "hello"); !strings.Contains(got, `"hello"`) {
 				t.Fatalf("got %s, want hello", got)
 			}
 			return threads.Load() == 1
@@ -42,13 +42,18 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 		eventually(t, "all threads run after "+what, func() bool { return threads.Load() > 1 })
 	}
 	one()
-	if got := first("loop"); !strings.Contains(got, "did not answer in time") {
+	if got := first("loop", ""); !strings.Contains(got, "did not answer in time") {
 		t.Errorf("got %s, want an end at the deadline", got)
 	}
 	all("a long call")
 	one()
-	second("fine")
+	second("fine", "hello")
 	all("a request on another connection")
+	one()
+	if got := first("none", strings.Repeat("x", 100_000)); !strings.Contains(got, `"error"`) {
+		t.Errorf("got %s, want an error", got)
+	}
+	all("a large message")
 	one()
 	address, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	silent, err := net.Dial("tcp", address)
@@ -60,11 +65,11 @@ func TestServe_fitsItsThreadsToTheLoad(t *testing.T) {
 }
 
 // misbehaving returns a client with a connection of its own, which calls tools of a guest.
-func misbehaving(t *testing.T, url string) (call func(tool string) string) {
+func misbehaving(t *testing.T, url string) (call func(tool, text string) string) {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return func(tool string) string {
-		r, err := modernRequest(url, "tools/call", "misbehave-"+tool, []byte(modern("1", "tools/call", `"name":"misbehave-`+tool+`","arguments":{"text":"hello"},`)))
+	return func(tool, text string) string {
+		r, err := modernRequest(url, "tools/call", "misbehave-"+tool, []byte(modern("1", "tools/call", `"name":"misbehave-`+tool+`","arguments":{"text":"`+text+`"},`)))
 		if err != nil {
 			t.Error(err)
 			return ""
@@ -75,10 +80,10 @@ func misbehaving(t *testing.T, url string) (call func(tool string) string) {
 			return ""
 		}
 		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
+		all, err := io.ReadAll(res.Body)
 		if err != nil {
 			t.Error(err)
 		}
-		return string(text)
+		return string(all)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sallyport-mcp/sallyport/internal/threads"
 )
 
 const (
@@ -107,6 +109,9 @@ func (b *body) read(r *http.Request, rc *http.ResponseController, caller string)
 		case err == io.EOF:
 			// From here on the server detects a disconnect of the client, without a deadline.
 			rc.SetReadDeadline(time.Time{})
+			if b.borrowed > 0 { // its parsing alone takes longer than most calls, and nothing interrupts it
+				threads.Busy()
+			}
 			return nil
 		case err != nil:
 			return unread(err)
