@@ -274,6 +274,25 @@ func TestMarkdown_showsNoAddressThatRunsCode(t *testing.T) {
 	}
 }
 
+// An address does not end the target of its link, after which it could begin another one, with code.
+func TestMarkdown_keepsAddressesInTheirLinks(t *testing.T) {
+	for address, want := range map[string]string{
+		"mailto:x) [y](javascript:alert(1)": "mailto:x%29%20[y]%28javascript:alert%281%29",
+		"/a?b=)[y](javascript:1":            "https://x/a?b=%29[y]%28javascript:1",
+		"/a#<b>":                            "https://x/a#%3Cb%3E",
+		`/a?b\`:                             "https://x/a?b%5C",
+		"http://[::1]/":                     "http://[::1]/",
+	} {
+		page := `<a href="` + html.EscapeString(address) + `">link</a>`
+		if _, got := streamed(page, "https://x/"); got != "[link]("+want+")" {
+			t.Errorf("streamed %q: got %q, want %q", address, got, want)
+		}
+		if _, got := markdown(page, "https://x/", true); strings.Contains(got, "](javascript") {
+			t.Errorf("markdown %q: got %q, want no address that runs code", address, got)
+		}
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	f.Add(article)
 	f.Add("<table><tr><td colspan=999>")

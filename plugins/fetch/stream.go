@@ -170,12 +170,15 @@ func (s *stream) href(t html.Token) string {
 		if a.Key != "href" || s.base == nil || len(a.Val) > maxLink || strings.HasPrefix(a.Val, "#") {
 			continue
 		}
-		if address := absolute(s.base, a.Val); len(address) <= maxLink {
+		if address := closed.Replace(absolute(s.base, a.Val)); len(address) <= maxLink {
 			return address
 		}
 	}
 	return ""
 }
+
+// closed encodes what would end the target of a link in Markdown, after which an address could begin another link.
+var closed = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C")
 
 func (s *stream) text(text string) {
 	text = html.UnescapeString(text)
