@@ -263,6 +263,7 @@ func TestMarkdown_showsNoAddressThatRunsCode(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"  /a\n/b\t ": "https://x/a/b", "mailto:a@b.c": "mailto:a@b.c", "tel:+1": "tel:+1", "ftp://y/z": "ftp://y/z", "HTTP://y": "http://y",
+		"/50%-off%%41": "https://x/50%25-off%25%41", "http://y/100%": "http://y/100%25",
 	} {
 		page := `<a href="` + html.EscapeString(address) + `">link</a>`
 		if _, got := markdown(page, "https://x/", true); got != "[link]("+want+")" {

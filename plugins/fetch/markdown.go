@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,7 +219,11 @@ func makeAbsolute(doc *html.Node, base *url.URL) {
 // absolute returns the address that a page refers to, or "" if it has none or a scheme that is neither of the web nor
 // of a person's address: such as javascript and data.
 func absolute(base *url.URL, ref string) string {
-	u, err := base.Parse(withoutBreaks.Replace(strings.TrimFunc(ref, isControl)))
+	ref = withoutBreaks.Replace(strings.TrimFunc(ref, isControl))
+	u, err := base.Parse(ref)
+	if err != nil {
+		u, err = base.Parse(percent.ReplaceAllStringFunc(ref, escaped))
+	}
 	if err != nil {
 		return ""
 	}
@@ -234,3 +239,13 @@ func absolute(base *url.URL, ref string) string {
 var withoutBreaks = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
 func isControl(r rune) bool { return r <= ' ' }
+
+// percent matches an escape, or a percent sign that begins none. Browsers take that one as itself, and url.Parse does not.
+var percent = regexp.MustCompile(`%(?:[0-9A-Fa-f]{2})?`)
+
+func escaped(match string) string {
+	if match == "%" {
+		return "%25"
+	}
+	return match
+}
