@@ -294,6 +294,16 @@ func TestMarkdown_keepsAddressesInTheirLinks(t *testing.T) {
 	}
 }
 
+func TestMarkdown_ignoresBasesThatAreNotOfTheWeb(t *testing.T) {
+	for base, want := range map[string]string{
+		"data:,": "https://x/a/b", "javascript:x": "https://x/a/b", "mailto:y": "https://x/a/b", "//y/": "https://y/b",
+	} {
+		if _, got := markdown(`<base href="`+base+`"><a href="b">link</a>`, "https://x/a/", true); got != "[link]("+want+")" {
+			t.Errorf("base %s: got %q, want %q", base, got, want)
+		}
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	f.Add(article)
 	f.Add("<table><tr><td colspan=999>")

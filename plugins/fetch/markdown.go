@@ -185,7 +185,9 @@ func baseOf(doc *html.Node, address string) *url.URL {
 		return &url.URL{}
 	}
 	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
-		if v, err := u.Parse(attr(b, "href")); err == nil && len(v.String()) <= maxLink { // it is repeated in each link
+		v, err := u.Parse(attr(b, "href"))
+		isBase := err == nil && (v.Scheme == "http" || v.Scheme == "https") // no link is relative to data or a person's address
+		if isBase && len(v.String()) <= maxLink {                           // it is repeated in each link
 			return v
 		}
 	}
