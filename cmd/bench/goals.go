@@ -34,6 +34,7 @@ func goals() []goal {
 		{row: "plugins_50_rss_idle_MB", limit: 150},
 		{row: "plugins_50_state_over_plugins", limit: 2.5},
 		{row: "tools_stdio_echo_1_extism_p50", limit: 80},
+		{row: "tools_stdio_echo_1_extism_over_plainextism", limit: 2},
 		{row: "extism_kept_over_wazero_tools", limit: 1.35},
 		{row: "extism_fuel_clean_over_kept_tools", limit: 1.02},
 		{row: "metered_over_plain_geomean", limit: 1.1},
