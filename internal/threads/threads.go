@@ -8,7 +8,8 @@
 //	threads.Fit(5)
 //	…
 //	threads.Request(conn)   // at the beginning of each request
-//	threads.Busy()          // at each interruption of a guest that computes, and for a new connection
+//	threads.Busy()          // at each interruption of a guest that computes, for a new connection and a large message
+//	threads.Watch()         // for reads that find bytes at once, again and again
 //	defer threads.Hold()()  // while a module is checked, compiled or loaded
 package threads
 

@@ -56,7 +56,7 @@ type direction struct {
 	n      int
 	errno  syscall.Errno
 	waited bool      // for the socket, in this operation
-	since  time.Time // end of the last wait, or of the time after it that was noted
+	since  time.Time // of reads: end of the last wait, or of the time after it that was noted
 }
 
 // unseen is the time for which a connection may use a thread without waiting until that is noted.
@@ -85,9 +85,6 @@ func (d *direction) once(p []byte) (n int, err error) {
 	d.p, d.waited = p, false
 	err = d.wait(d.try)
 	d.p = nil
-	if d.waited {
-		d.since = time.Now()
-	}
 	switch {
 	case err != nil: // of the deadline, or of Close
 		return 0, d.failed(err)
@@ -118,7 +115,10 @@ func (r reader) Read(p []byte) (n int, err error) {
 	if n, err = r.once(p); n == 0 && err == nil {
 		err = io.EOF
 	}
-	if n > 0 && !r.waited && time.Since(r.since) >= unseen {
+	switch {
+	case r.waited:
+		r.since = time.Now()
+	case time.Since(r.since) >= unseen:
 		r.since = time.Now()
 		threads.Watch()
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -120,8 +121,7 @@ func TestDirect_equalsTheSocket(t *testing.T) {
 	}
 }
 
-// Megabytes pass in both directions at once, in parts, and what several goroutines write is not
-// mixed.
+// Megabytes pass in both directions at once, in parts, and the bytes of several writers are not mixed.
 func TestDirect_transfersAll(t *testing.T) {
 	const writers, each = 4, 1 << 20
 	for _, network := range []string{"tcp", "unix"} {
@@ -188,18 +188,20 @@ func TestMain(m *testing.M) {
 
 // Bytes for spin.
 const (
-	second      = iota // computes for a second, as a guest
-	millisecond        // computes for a millisecond
-	last               // ends the milliseconds
+	aSecond      = iota // computes for a second, as a guest, between two bytes of its own
+	begin               // returned at once; what follows computes
+	aMillisecond        // computes for a millisecond
+	end                 // returned, when all before is computed
 )
 
-// spin accepts two connections. It computes after each byte of the first one, and answers those of the second one with
-// whether it computes.
+// spin accepts two connections, and prints a line when it can. It computes by the bytes of the first one, and answers those
+// of the second one with whether it computes.
 func spin(path string) {
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		panic(err)
 	}
+	fmt.Println("listening")
 	accept := func() net.Conn {
 		c, err := ln.Accept()
 		if err != nil {
@@ -207,52 +209,60 @@ func spin(path string) {
 		}
 		return NewPlaces(8).stranger(c)
 	}
-	first, second := accept(), accept()
+	orders, questions := accept(), accept()
 	var computes atomic.Bool
 	go func() {
 		for b := make([]byte, 1); ; {
-			if _, err := second.Read(b); err != nil {
+			if _, err := questions.Read(b); err != nil {
 				return
 			}
-			fmt.Fprintf(second, "%t\n", computes.Load())
+			fmt.Fprintf(questions, "%t\n", computes.Load())
 		}
 	}()
 	for b := make([]byte, 1); ; {
-		if _, err := first.Read(b); err != nil {
+		if _, err := orders.Read(b); err != nil {
 			return
 		}
-		begin, noted := time.Now(), time.Now()
+		started, noted := time.Now(), time.Now()
 		switch b[0] {
-		case millisecond:
+		case aSecond:
 			computes.Store(true)
-			for time.Since(begin) < time.Millisecond {
+			orders.Write(b)
+			for time.Since(started) < time.Second {
+				if time.Since(noted) > 5*time.Millisecond { // as a guest does
+					threads.Busy()
+					noted = time.Now()
+				}
 			}
-			continue
-		case last:
 			computes.Store(false)
-			first.Write(b)
-			continue
-		}
-		computes.Store(true)
-		first.Write(b)
-		for time.Since(begin) < time.Second {
-			if time.Since(noted) > 5*time.Millisecond { // as a guest does
-				threads.Busy()
-				noted = time.Now()
+			orders.Write(b)
+		case aMillisecond:
+			for time.Since(started) < time.Millisecond {
 			}
+		default:
+			computes.Store(b[0] == begin)
+			orders.Write(b)
 		}
-		computes.Store(false)
-		first.Write(b)
 	}
 }
 
-// spinning returns two connections to a process with one thread that runs spin.
-func spinning(t *testing.T) (computes, other net.Conn) {
+// spinning is a process with one thread that runs spin.
+type spinning struct {
+	orders, questions net.Conn
+	answers           *bufio.Reader
+	pid               int
+}
+
+func startSpinning(t *testing.T) *spinning {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), spinner+"="+path, "GOMAXPROCS=1")
 	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,56 +270,87 @@ func spinning(t *testing.T) (computes, other net.Conn) {
 		child.Process.Kill()
 		child.Wait()
 	})
-	dial := func() net.Conn {
-		for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-			c, err := net.Dial("unix", path)
-			if err == nil {
-				t.Cleanup(func() { c.Close() })
-				return c
-			}
-			if time.Since(begin) > time.Minute {
-				t.Fatal(err)
-			}
-		}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
 	}
-	computes = dial()
-	return computes, dial()
+	dial := func() net.Conn {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	s := &spinning{orders: dial(), questions: dial(), pid: child.Process.Pid}
+	s.answers = bufio.NewReader(s.questions)
+	return s
 }
 
-// What computes on the only thread is interrupted for other connections. The read that began it wakes no thread that would
+// order sends bytes and awaits the first one that is returned.
+func (s *spinning) order(t *testing.T, all ...byte) {
+	t.Helper()
+	if _, err := s.orders.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t)
+}
+
+func (s *spinning) await(t *testing.T) {
+	t.Helper()
+	if _, err := s.orders.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answersMeanwhile checks that a question is answered while the process computes.
+func (s *spinning) answersMeanwhile(t *testing.T) {
+	t.Helper()
+	s.questions.Write([]byte("?"))
+	if got, err := s.answers.ReadString('\n'); got != "true\n" {
+		t.Errorf("got %q, %v, want an answer while the process computes", got, err)
+	}
+}
+
+// awaitSleep returns when all threads of the process sleep. The one that watches the others looks around each ten
+// milliseconds at least until then.
+func (s *spinning) awaitSleep(t *testing.T) {
+	t.Helper()
+	for last := ""; ; time.Sleep(30 * time.Millisecond) {
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.pid))
+		now := ""
+		for _, file := range files {
+			text, _ := os.ReadFile(file) // a thread may have ended
+			_, switches, _ := strings.Cut(string(text), "voluntary_ctxt_switches:")
+			now += file + switches
+		}
+		if err != nil || now == "" {
+			t.Fatalf("no threads of process %d: %v", s.pid, err)
+		}
+		if now == last {
+			return
+		}
+		last = now
+	}
+}
+
+// A computation on the only thread is interrupted for other connections. The read that began it wakes no thread that would
 // do that, so Busy has to.
 func TestDirect_leavesInterruptsToBusy(t *testing.T) {
-	computes, other := spinning(t)
-	b, answers := make([]byte, 1), bufio.NewReader(other)
+	s := startSpinning(t)
 	for range 3 {
-		time.Sleep(100 * time.Millisecond) // all threads of the process sleep
-		computes.Write([]byte{second})
-		if _, err := computes.Read(b); err != nil {
-			t.Fatal(err)
-		}
-		other.Write(b)
-		if got, err := answers.ReadString('\n'); got != "true\n" {
-			t.Errorf("got %q, %v, want an answer while the process computes", got, err)
-		}
-		if _, err := computes.Read(b); err != nil {
-			t.Fatal(err)
-		}
+		s.awaitSleep(t)
+		s.order(t, aSecond)
+		s.answersMeanwhile(t)
+		s.await(t)
 	}
 }
 
 // A connection whose next bytes are always there, as those of requests that are sent without waiting for answers, leaves
 // time for others: its reads wake the thread that interrupts it.
 func TestDirect_leavesTimeWhileBytesAreThere(t *testing.T) {
-	computes, other := spinning(t)
-	b, answers := make([]byte, 1), bufio.NewReader(other)
-	time.Sleep(100 * time.Millisecond) // all threads of the process sleep
-	computes.Write(append(bytes.Repeat([]byte{millisecond}, 2000), last))
-	time.Sleep(20 * time.Millisecond) // it has begun
-	other.Write(b)
-	if got, err := answers.ReadString('\n'); got != "true\n" {
-		t.Errorf("got %q, %v, want an answer while bytes are there", got, err)
-	}
-	if _, err := computes.Read(b); err != nil {
-		t.Fatal(err)
-	}
+	s := startSpinning(t)
+	s.awaitSleep(t)
+	s.order(t, append(append([]byte{begin}, bytes.Repeat([]byte{aMillisecond}, 2000)...), end)...)
+	s.answersMeanwhile(t)
+	s.await(t)
 }
