@@ -185,9 +185,9 @@ func baseOf(doc *html.Node, address string) *url.URL {
 		return &url.URL{}
 	}
 	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
-		v, err := u.Parse(attr(b, "href"))
-		isBase := err == nil && (v.Scheme == "http" || v.Scheme == "https") // no link is relative to data or a person's address
-		if isBase && len(v.String()) <= maxLink {                           // it is repeated in each link
+		v, err := url.Parse(absolute(u, attr(b, "href")))
+		// No link is relative to a person's address, and each repeats its base.
+		if err == nil && (v.Scheme == "http" || v.Scheme == "https") && len(v.String()) <= maxLink {
 			return v
 		}
 	}
