@@ -96,7 +96,7 @@ func serveCallers() (err error) {
 	for err == nil {
 		var order callOrder
 		if err = orders.Decode(&order); err != nil {
-			break
+			break // the input has ended, or is wrong
 		}
 		var m callTotals
 		if m, err = measureCallers(order.Goroutines, order.Slice, func() error { return pool.call(ctx, request) }); err == nil {
@@ -109,7 +109,7 @@ func serveCallers() (err error) {
 	return errors.Join(err, pool.Close(ctx), module.Close(), engine.Close(ctx))
 }
 
-// callOrder is what a callingHost is to measure.
+// callOrder tells a callingHost how many goroutines call, and for how long.
 type callOrder struct {
 	Goroutines int
 	Slice      time.Duration

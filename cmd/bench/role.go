@@ -34,15 +34,14 @@ func serveRole(words []string) error {
 	if role == "plain" && len(words) > 1 {
 		return servePlain(words[1])
 	}
-	if role == "callers" {
-		return serveCallers()
-	}
 	var err error
 	switch role {
 	case "floor":
 		err = serveMinimal(os.Stdin, os.Stdout)
 	case "host":
 		err = serveHost()
+	case "callers":
+		err = serveCallers()
 	case "sdk":
 		err = serveSDK()
 	default:
